@@ -62,9 +62,12 @@ class Told:
         self._broker.start()
 
     def begin_life(self) -> None:
-        """Wait until the partition is led, in a newer epoch than before."""
+        """Wait until the partition is led, in a newer epoch than before. A Kafka of KRaft says so before its
+        log is ready.
+        """
         newest = max(self._epochs, default=-1)
         eventually(lambda: self._leader_epoch() > newest, f"{self._topic} is led again")
+        eventually(lambda: not self._list(LATEST).error_code, f"the leader of {self._topic} is ready")
         self._epochs.append(self._leader_epoch())
 
     def _leader_epoch(self) -> int:
@@ -100,11 +103,14 @@ class Told:
 
     def listed(self, timestamp: int) -> tuple[int, int]:
         """Return the offset that ListOffsets answers, and its epoch."""
-        part = ListOffsetsRequest.ListOffsetsPartition(0, -1, timestamp)
-        topic = ListOffsetsRequest.ListOffsetsTopic(self._topic, [part])
-        answer = self._ask(ListOffsetsRequest(-1, 0, [topic]), 7).topics[0].partitions[0]
+        answer = self._list(timestamp)
         assert answer.error_code == 0
         return answer.offset, self._named(answer.leader_epoch)
+
+    def _list(self, timestamp: int) -> Any:
+        part = ListOffsetsRequest.ListOffsetsPartition(0, -1, timestamp)
+        topic = ListOffsetsRequest.ListOffsetsTopic(self._topic, [part])
+        return self._ask(ListOffsetsRequest(-1, 0, [topic]), 7).topics[0].partitions[0]
 
     def _ended(self, epoch: int) -> tuple[int, int]:
         """Return what OffsetForLeaderEpoch answers: an epoch and where that ends."""

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
 
 LONGEST: Final = (
+    "test_logins.py",
+    "test_certificates.py",
+    "test_group_commands.py",
     "test_mixed_clusters.py",
     "test_cluster_tools.py",
     "test_exactly_once.py",
@@ -27,6 +30,11 @@ LONGEST: Final = (
     "test_moved_replicas.py",
     "test_transactions_change_hands.py",
     "test_log_files.py",
+    "test_secured_clusters.py",
+    "test_own_commands.py",
+    "test_partition_commands.py",
+    "test_failing_tests.py",
+    "test_faults_and_clients.py",
     "test_old_pinned.py",
     "test_mirror_maker.py",
     "test_transaction_tools.py",
@@ -92,7 +100,6 @@ LONGEST: Final = (
     "test_killed_brokers.py",
     "test_kcat.py",
     "test_znodes.py",
-    "test_login.py",
 )
 """Files that take ten seconds or more, the longest first."""
 
