@@ -136,7 +136,7 @@ def has_settled(group):
 def test_more_consumers_than_partitions(client, kafka_broker, kafka_topic):
     client.produce(kafka_broker, kafka_topic)
     consumers = [client.consumer(kafka_broker, kafka_topic, kafka_topic, name) for name in ("a", "b")]
-    until = time.monotonic() + 60
+    until = time.monotonic() + LIMIT_S
     while time.monotonic() < until and not has_settled(kafka_broker.groups().get(kafka_topic)):
         for consumer in consumers:
             client.gets_a_record(consumer, 0.1)
@@ -159,6 +159,7 @@ def stories(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     directory = tmp_path_factory.mktemp("mistakes")
     (directory / "conftest.py").write_text(CONFTEST)
     begin = f'import pytest\nlibrary = pytest.mark.parametrize("library", ["{request.param}"])\n'
+    begin += f"LIMIT_S = {limit_s(60)}\n"
     for name, tests in {"refusals": REFUSALS, "leak": LEAK, "reading": READING}.items():
         (directory / f"test_{name}.py").write_text(begin + tests)
     options = [
