@@ -44,7 +44,7 @@ SEED_OF_FOUR = "planted 10"
 LONG_AGO_MS = 1_000_000
 PLACE = r"stable-\d"
 REPLICA = rf"{PLACE} of broker \d"
-STATE = r"PartitionState\("
+STATE = r"StoredPartitionState\("
 NOBODY_LAGS = IsrRule(LONG_AGO_MS, lambda _: True, max_fetch_wait_ms=500, session_timeout_ms=18_000)
 
 
