@@ -11,12 +11,17 @@ import select
 import signal
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
     from types import FrameType
+
+IMPATIENCE_S: Final = 1.0
+"""Seconds after which another signal ends the command at once. Earlier ones are copies of the first signal:
+programs such as `timeout` send them to the command and to its group.
+"""
 
 
 class StoppedError(Exception):
@@ -33,14 +38,22 @@ class _Stop:
 
     number = 0
     """Number of the signal; 0 for none."""
+    impatience_s = IMPATIENCE_S
+    asked_s = 0.0
+    """Time of the signal, of `time.monotonic`."""
     is_waiting = False
-    """Whether the command waits, so that an exception does no harm."""
+    """Whether the command is in a wait that a signal may end, so that an exception does no harm."""
+    is_closing = False
+    """Whether the command does what its end needs, which no first signal stops."""
 
     def ask(self, number: int, _frame: FrameType | None) -> None:
-        """Handle a signal; the second one ends what is done at once."""
+        """Handle a signal. Raises KeyboardInterrupt for a later one, wherever the command is."""
+        now_s = time.monotonic()
         if self.number:
-            raise KeyboardInterrupt
-        self.number = number
+            if now_s - self.asked_s > self.impatience_s:
+                raise KeyboardInterrupt
+            return
+        self.number, self.asked_s = number, now_s
         if self.is_waiting:
             raise StoppedError(number)
 
@@ -49,8 +62,11 @@ _stop = _Stop()
 
 
 @contextmanager
-def stopped_by(*numbers: int) -> Iterator[None]:
-    """Let signals end the waits of the block by a StoppedError, and a second signal whatever it does."""
+def stopped_by(*numbers: int, impatience_s: float = IMPATIENCE_S) -> Iterator[None]:
+    """Let a signal end the waits of the block by a StoppedError, and one that comes `impatience_s` later
+    whatever the block does, by a KeyboardInterrupt.
+    """
+    _stop.impatience_s = impatience_s
     before = {number: signal.signal(number, _stop.ask) for number in numbers}
     try:
         yield
@@ -62,11 +78,21 @@ def stopped_by(*numbers: int) -> Iterator[None]:
 
 
 @contextmanager
+def closing() -> Iterator[None]:
+    """Let the waits of the block go on although a signal has asked the command to stop."""
+    _stop.is_closing = True
+    try:
+        yield
+    finally:
+        _stop.is_closing = False
+
+
+@contextmanager
 def stoppable() -> Iterator[None]:
     """Raise StoppedError from any place of the block if a signal asks for it, or has done so before."""
-    _stop.is_waiting = True
+    _stop.is_waiting = not _stop.is_closing
     try:
-        if _stop.number:
+        if _stop.number and _stop.is_waiting:
             raise StoppedError(_stop.number)
         yield
     finally:

@@ -78,7 +78,10 @@ def _print_files(paths: Sequence[Path], printer: _Printer) -> None:
     try:
         flight = read_flight(paths)
     except OSError as error:
-        raise UsageError(f"{error.filename} cannot be read: {error.strerror}") from error
+        raise UsageError(
+            f"{error.filename} cannot be read: {error.strerror}. Name files of a flight record or their "
+            "directory, or trace a running broker by --data-dir"
+        ) from error
     printer.shows_broker = len({broker_id for broker_id, _ in flight.seen}) > 1
     for broker_id, each in flight.seen:
         printer.show(each, broker_id, flight.names)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.errors import JavaError, timed_out
 from kcompat.admin.offsets import At
-from kcompat.admin.waiting import StoppedError, stopped_by
+from kcompat.admin.waiting import StoppedError, closing, stopped_by
 from kcompat.commands.console.clients import (
     accept_client,
     client_properties,
@@ -212,14 +212,15 @@ def _consume(options: Options, properties: dict[str, str], start: int, formatter
         consumer = Consumer(admin, topics, settings, group)
         if options.has("partition"):
             consumer.assign((options.value("topic"), options.number("partition")), start)
-        try:
-            with stopped_by(signal.SIGINT, signal.SIGTERM):
+        with stopped_by(signal.SIGINT, signal.SIGTERM):
+            try:
                 return printer.print_all(consumer)
-        finally:
-            consumer.close()
-            complain(f"Processed a total of {printer.count} messages")
-            if options.has("enable-systest-events"):
-                sys.stdout.write("shutdown_complete\n")
+            finally:
+                with closing():
+                    consumer.close()
+                complain(f"Processed a total of {printer.count} messages")
+                if options.has("enable-systest-events"):
+                    sys.stdout.write("shutdown_complete\n")
 
 
 class _Printer:

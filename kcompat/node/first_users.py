@@ -45,7 +45,7 @@ async def _add(session: MetadataStore, users: Sequence[AddedUser]) -> None:
     if not first:
         return
     if await session.exists(znodes.CLUSTER_ID) is not None:
-        _log.info("the users of --add-scram are not added: the cluster exists already")
+        await _warn_of_missing(session, first)
         return
     try:
         await session.multi([Create(path, znodes.encode_config(configs)) for path, configs in first.items()])
@@ -54,6 +54,17 @@ async def _add(session: MetadataStore, users: Sequence[AddedUser]) -> None:
     else:
         names = ", ".join(dict.fromkeys(user.name for user in users if not user.replaces))
         _log.info("a new cluster begins with the users %s", names)
+
+
+async def _warn_of_missing(session: MetadataStore, paths: Iterable[str]) -> None:
+    """Say that users are not added to a cluster that exists already, if it does not have them."""
+    missing = [path for path in paths if await session.exists(path) is None]
+    if missing:
+        _log.warning(
+            "the users of --add-scram are not added: the cluster exists already, and has no %s. "
+            "Add users to it with kcompat configs --entity-type users",
+            ", ".join(path.rpartition("/")[2] for path in missing),
+        )
 
 
 def _configs(users: Iterable[AddedUser]) -> dict[str, dict[str, str]]:

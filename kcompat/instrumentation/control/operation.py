@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Method: TypeAlias = Literal["GET", "POST", "DELETE"]
 
 _IN_PATH: Final = re.compile(r"{(\w+)}")
+_ABOUT_FIELDS: Final = re.compile(r"Object (contains unknown|missing required) field `\w+`")
+"""Messages of msgspec about the parameters, rather than about what is inside one of them."""
 
 
 class Nothing(Struct, forbid_unknown_fields=True):
@@ -62,6 +64,13 @@ class HttpOperation(Struct, frozen=True):
         """Return the request with these parameters. Raises ProblemError, msgspec.MsgspecError."""
         try:
             return self._read(in_path, query, body)
+        except msgspec.ValidationError as error:
+            if not _ABOUT_FIELDS.fullmatch(str(error)):
+                raise
+            known = ", ".join(self.request.__struct_fields__) or "none"
+            raise ProblemError(
+                HTTPStatus.BAD_REQUEST, f"The request is not understood: {error}. Its parameters are: {known}"
+            ) from error
         except RecursionError as error:
             raise ProblemError(
                 HTTPStatus.BAD_REQUEST, "the JSON of the body has too many levels: nest it less deeply"

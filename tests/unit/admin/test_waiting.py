@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.admin.sockets import BlockingSocket
-from kcompat.admin.waiting import StoppedError, await_data, pause, stopped_by
+from kcompat.admin.waiting import StoppedError, await_data, closing, pause, stopped_by
 
 if TYPE_CHECKING:
     from kcompat.net.outbound import Ending
@@ -48,10 +48,36 @@ def test_a_frame_that_comes_with_a_signal_is_taken_and_the_next_wait_ends() -> N
         with server.accept()[0] as far, stopped_by(signal.SIGUSR1):
             far.sendall(b"\0\0\0\x01a\0\0\0\x01b")
             assert client.pump(time.monotonic() + A_MINUTE_S)
-            with pytest.raises(KeyboardInterrupt):  # with the second signal
+            assert client.pump(time.monotonic() + A_MINUTE_S)  # of what is received already
+            with pytest.raises(StoppedError):
                 client.pump(time.monotonic() + A_MINUTE_S)
         client.close()
-    assert receiver.frames == [b"a"]
+    assert receiver.frames == [b"a", b"b"]
+
+
+def test_copies_of_a_signal_are_ignored() -> None:
+    with stopped_by(signal.SIGUSR1, impatience_s=A_MINUTE_S):
+        ask_to_stop()
+        ask_to_stop()
+        with pytest.raises(StoppedError):
+            pause(0)
+
+
+def test_a_later_signal_ends_the_command() -> None:
+    with stopped_by(signal.SIGUSR1, impatience_s=0):
+        ask_to_stop()
+        with pytest.raises(KeyboardInterrupt):
+            ask_to_stop()
+
+
+def test_the_end_of_a_command_may_wait_although_a_signal_has_stopped_it() -> None:
+    with stopped_by(signal.SIGUSR1):
+        ask_to_stop()
+        with closing():
+            pause(0)
+            ask_to_stop()
+        with pytest.raises(StoppedError):
+            pause(0)
 
 
 def test_a_signal_ends_a_wait_and_what_comes_later_can_be_received() -> None:
