@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pytest
 
 from differential.play import Play
+from differential.sasl_play import side_by_side
 from differential.scenarios.access_rules import CREATE, RULE
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.security.login_lines import login_line
-from real_kafka import RealKafka
-from support.kcompat_broker import KcompatBroker
 from support.sasl import plain_token
 from test_acls import is_known
-from tool_bench import insist_on_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -128,12 +126,8 @@ class Client(Play):
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     """A real Kafka and ours."""
-    insist_on_tools()
-    listeners = {"SASL": "SASL_PLAINTEXT"}
-    kafka = RealKafka(properties=PROPERTIES, listeners=listeners)
-    with kafka, KcompatBroker({"broker.id": "1", **PROPERTIES}, listeners=listeners) as ours:
-        yield kafka, ours
-        assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
+    with side_by_side(PROPERTIES) as both:
+        yield both
 
 
 def outcomes(broker: BrokerProcess) -> dict[str, Any]:

@@ -9,15 +9,13 @@ import pytest
 
 from differential.compare import differences
 from differential.play import Play, batch
+from differential.sasl_play import side_by_side
 from differential.scenarios.access_rules import CREATE, DESCRIBE, RULE
 from kcompat.protocol.api_keys import ApiKey
-from real_kafka import RealKafka
 from support.eventually import eventually
-from support.kcompat_broker import KcompatBroker
 from support.sasl import plain_token
 from support.stored_acls import FILTER
 from test_acls import is_known
-from tool_bench import insist_on_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,11 +68,8 @@ RULES = [
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     """A real Kafka and ours, with the ACLs in force."""
-    insist_on_tools()
-    listeners = {"SASL": "SASL_PLAINTEXT"}
-    kafka = RealKafka(properties=PROPERTIES, listeners=listeners)
-    with kafka, KcompatBroker({"broker.id": "1", **PROPERTIES}, listeners=listeners) as ours:
-        for broker in (kafka, ours):
+    with side_by_side(PROPERTIES) as both:
+        for broker in both:
             maker = Play(broker.port, "setup")
             for topic in ("t", "shared", "a-x"):
                 wish = {"name": topic, "num_partitions": 1, "replication_factor": 1}
@@ -94,8 +89,7 @@ def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
             assert {row.error_code for row in made.results} == {0}
             maker.until(lambda: is_known(maker, len(RULES)), "the ACLs are shown")  # noqa: B023
             maker.close()
-        yield kafka, ours
-        assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
+        yield both
 
 
 def in_order(answer: Any) -> None:

@@ -47,11 +47,11 @@ HANDSHAKE, TOKEN = ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE
 def side_by_side(
     properties: Mapping[str, str], listeners: Mapping[str, str] = LISTENERS
 ) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
-    """A real Kafka, and ours, with these settings."""
+    """A real Kafka, and ours with the same broker id, with these settings."""
     if shutil.which("java") is None or not (CACHE / "kafka-3.9.2" / "libs").is_dir():
         pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
     kafka = RealKafka(properties=properties, listeners=listeners)
-    with kafka, KcompatBroker(properties, listeners=listeners) as ours:
+    with kafka, KcompatBroker({"broker.id": "1", **properties}, listeners=listeners) as ours:
         yield kafka, ours
         assert ours.is_running(), ours.log_tail()
         assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
