@@ -204,37 +204,33 @@ class Confluent:
 class AioKafka:
     @staticmethod
     def send(bootstrap: str, topic: str, *, idempotent: bool, request_ms: int = 30_000) -> str:
-        async def send() -> str:
-            producer = aiokafka.AIOKafkaProducer(
-                bootstrap_servers=bootstrap, enable_idempotence=idempotent, request_timeout_ms=request_ms
+        return asyncio.run(
+            AioKafka._send(
+                topic, None, bootstrap, enable_idempotence=idempotent, request_timeout_ms=request_ms
             )
-            await producer.start()
-            try:
-                sent = await asyncio.wait_for(producer.send_and_wait(topic, b"value"), TIMEOUT_S)
-            except aiokafka.errors.KafkaError as error:
-                return type(error).__name__
-            finally:
-                await producer.stop()
-            return f"offset {sent.offset}"
-
-        return asyncio.run(send())
+        )
 
     @staticmethod
     def send_again(bootstrap: str, topic: str, meanwhile: Callable[[], object], *, retries: int) -> str:
-        async def send() -> str:
-            producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all")
-            await producer.start()
-            try:
+        return asyncio.run(AioKafka._send(topic, meanwhile, bootstrap, acks="all"))
+
+    @staticmethod
+    async def _send(
+        topic: str, meanwhile: Callable[[], object] | None, bootstrap: str, **settings: object
+    ) -> str:
+        """Send a value, and with `meanwhile` another one before that."""
+        producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, **settings)
+        await producer.start()
+        try:
+            if meanwhile is not None:
                 await producer.send_and_wait(topic, b"first")
                 await asyncio.to_thread(meanwhile)
-                sent = await asyncio.wait_for(producer.send_and_wait(topic, b"value"), TIMEOUT_S)
-            except aiokafka.errors.KafkaError as error:
-                return type(error).__name__
-            finally:
-                await producer.stop()
-            return f"offset {sent.offset}"
-
-        return asyncio.run(send())
+            sent = await asyncio.wait_for(producer.send_and_wait(topic, b"value"), TIMEOUT_S)
+        except aiokafka.errors.KafkaError as error:
+            return type(error).__name__
+        finally:
+            await producer.stop()
+        return f"offset {sent.offset}"
 
     @staticmethod
     def read(bootstrap: str, topic: str, count: int) -> list[bytes]:
