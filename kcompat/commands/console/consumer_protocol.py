@@ -152,9 +152,9 @@ class ConsumerMembership(Member):
         request_ms: int | None = None,
     ) -> Any:
         settings = self._settings
-        ids = {name: topic_id for topic_id, name in self._topics.names.items()}
         partitions = None
         if owned is not None:
+            ids = {name: topic_id for topic_id, name in self._topics.names.items()}
             partitions = [
                 ConsumerGroupHeartbeatRequest.TopicPartitions(ids[topic], list(indexes))
                 for topic, indexes in by_topic(owned)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kcompat.instrumentation.control.problems import ProblemError
+from kcompat.instrumentation.control.problems import ProblemError, not_understood
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -69,7 +69,7 @@ class HttpOperation(Struct, frozen=True):
                 raise
             known = ", ".join(self.request.__struct_fields__) or "none"
             raise ProblemError(
-                HTTPStatus.BAD_REQUEST, f"The request is not understood: {error}. Its parameters are: {known}"
+                HTTPStatus.BAD_REQUEST, f"{not_understood(error)}. Its parameters are: {known}"
             ) from error
         except RecursionError as error:
             raise ProblemError(

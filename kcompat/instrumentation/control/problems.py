@@ -37,13 +37,18 @@ def problem(status: int, detail: str) -> Problem:
     return Problem(status, HTTPStatus(status).phrase, detail)
 
 
+def not_understood(error: msgspec.MsgspecError) -> str:
+    """Return the sentence about a request that is not of its operation's type."""
+    return f"The request is not understood: {error}"
+
+
 def problem_of(error: Exception) -> Problem:
     """Return the problem that an exception of an operation stands for; log an unexpected exception."""
     match error:
         case ProblemError():
             return problem(error.status, str(error))
         case msgspec.MsgspecError():
-            return problem(HTTPStatus.BAD_REQUEST, f"The request is not understood: {error}")
+            return problem(HTTPStatus.BAD_REQUEST, not_understood(error))
         case UsageError():
             return problem(HTTPStatus.BAD_REQUEST, str(error))
         case KcompatError():
