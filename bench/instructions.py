@@ -215,24 +215,28 @@ def main() -> None:
         generator = Generator(Path(directory))
         for name in names:
             now, before = (
-                _cost(root, MEASURES[name], generator) for root in (ROOT, options.checkout.absolute())
+                cost(MEASURES[name], generator, partial(Counted, root))
+                for root in (ROOT, options.checkout.absolute())
             )
             print(f"{name:<16} {now:>12.0f} {before:>12.0f}  {now / before:.3f}", flush=True)
 
 
-def _cost(checkout: Path, measure: Measure, generator: Generator) -> float:
+def cost(
+    measure: Measure, generator: Generator, make: Callable[[], Counted], *, partitions: int = 4
+) -> float:
+    """Return the instructions that a broker takes each time, whose topic has so many partitions."""
     few, many = (
-        _count(Counted(checkout), partial(measure.load, generator=generator, count=count))
+        _count(make(), partitions, partial(measure.load, generator=generator, count=count))
         for count in (measure.few, measure.many)
     )
     return (many - few) / (measure.many - measure.few)
 
 
-def _count(broker: Counted, load: Callable[[Counted], object]) -> int:
+def _count(broker: Counted, partitions: int, load: Callable[[Counted], object]) -> int:
     """Instructions from the start to the end of a broker that serves this load."""
     try:
         broker.start(PATIENCE_S)
-        peers.create_topics(broker, [TOPIC], 4)
+        peers.create_topics(broker, [TOPIC], partitions)
         load(broker)
         broker.stop(PATIENCE_S)
         return broker.counted()

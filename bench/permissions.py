@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,7 @@ import frames
 import peers
 import restart
 from generator import Generator
-from instructions import PATIENCE_S, ROOT, TOPIC, Counted
+from instructions import ROOT, TOPIC, Counted, Measure, cost
 
 from kcompat.protocol.messages.create_acls import CreateAclsRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -98,28 +99,21 @@ def main() -> None:
 
 
 def _cost(frame: bytes, generator: Generator, *, has_acls: bool) -> float:
-    few, many = (_count(frame, generator, count, has_acls=has_acls) for count in (FEW, MANY))
-    return (many - few) / (MANY - FEW)
+    measure = Measure(partial(_load, frame=frame, has_acls=has_acls), FEW, MANY)
+    properties = {**restart.PROPERTIES, **(AUTHORIZER if has_acls else {})}
+    return cost(measure, generator, partial(Counted, ROOT, properties), partitions=1)
 
 
-def _count(frame: bytes, generator: Generator, count: int, *, has_acls: bool) -> int:
-    broker = Counted(ROOT, {**restart.PROPERTIES, **(AUTHORIZER if has_acls else {})})
-    try:
-        broker.start(PATIENCE_S)
-        peers.create_topics(broker, [TOPIC], 1)
-        generator.run(
-            broker.port, [frames.produce(TOPIC, 0, records=1, size=100)], connections=1, depth=1, count=1
-        )
-        with peers.client(broker) as client:
-            if has_acls:
-                answer = client.call(acls(), 3)
-                assert {row.error_code for row in answer.results} == {0}
-            client.call(FindCoordinatorRequest(key=GROUP, key_type=0), 2)
-        generator.run(broker.port, [frame], connections=1, depth=1, count=count)
-        broker.stop(PATIENCE_S)
-        return broker.counted()
-    finally:
-        broker.close()
+def _load(broker: Counted, generator: Generator, count: int, *, frame: bytes, has_acls: bool) -> None:
+    generator.run(
+        broker.port, [frames.produce(TOPIC, 0, records=1, size=100)], connections=1, depth=1, count=1
+    )
+    with peers.client(broker) as client:
+        if has_acls:
+            answer = client.call(acls(), 3)
+            assert {row.error_code for row in answer.results} == {0}
+        client.call(FindCoordinatorRequest(key=GROUP, key_type=0), 2)
+    generator.run(broker.port, [frame], connections=1, depth=1, count=count)
 
 
 if __name__ == "__main__":
