@@ -141,7 +141,11 @@ class Files:
     def read_file(self, path: str) -> bytes:
         """Return the content of a file; meant for small ones (checkpoints, snapshots)."""
         file = self.open_readonly(path)
-        return pread_all(file, os.fstat(file.fd).st_size, 0)
+        try:
+            return pread_all(file, os.fstat(file.fd).st_size, 0)
+        except OSError as error:
+            error.filename = path  # the system call knows the descriptor only
+            raise
 
     def write_file(self, path: str, data: bytes, *, sync: bool = False) -> None:
         """Create or overwrite a file in place.

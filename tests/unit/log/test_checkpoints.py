@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kcompat.log import checkpoints
 from kcompat.log.checkpoints import CheckpointDamaged
+from kcompat.log.files import FILES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TOPIC_ID = bytes.fromhex("000102030405060708090a0b0c0d0e0f")
 
@@ -47,6 +53,13 @@ def test_partition_metadata() -> None:
     for damaged in (b"", b"version: 1\ntopic_id: AAECAwQFBgcICQoLDA0ODw", b"version: 0\ntopic_id: ???"):
         with pytest.raises(CheckpointDamaged):
             checkpoints.parse_partition_metadata(damaged)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    taken = tmp_path / "meta.properties"
+    taken.mkdir()
+    with pytest.raises(IsADirectoryError, match=r"meta\.properties"):
+        checkpoints.read_optional(FILES, str(taken))
 
 
 def test_clean_shutdown_and_meta_properties() -> None:
