@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from kcompat.config.broker import BrokerConfig
+
 
 def run(options: Namespace) -> int:
     """Check the file and print the findings; return exit code 1 if a broker would not start with it."""
@@ -55,8 +57,12 @@ def findings_of(path: Path, environment: Mapping[str, str]) -> list[SettingFindi
     return findings(settings, environment, lambda: _insist(path, environment))
 
 
-def _insist(path: Path, environment: Mapping[str, str]) -> None:
-    """Make the checks that a start makes before it creates or opens anything. Raises ConfigError."""
+def _insist(path: Path, environment: Mapping[str, str]) -> BrokerConfig:
+    """Make the checks that a start makes before it creates or opens anything, and return the configuration.
+
+    Raises:
+        ConfigError: a start refuses the configuration.
+    """
     from kcompat.node.foundation import check
     from kcompat.node.tls import TlsListeners
 
@@ -67,6 +73,7 @@ def _insist(path: Path, environment: Mapping[str, str]) -> None:
     except LogDirectoryError as error:
         raise ConfigError(str(error)) from error
     TlsListeners(config)
+    return config
 
 
 def _line(path: Path, finding: SettingFinding) -> str:

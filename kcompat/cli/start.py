@@ -233,6 +233,12 @@ def log_oddities(config: BrokerConfig) -> None:
             "These configurations are not known and are ignored: %s",
             ", ".join(map(_with_meant_key, config.unknown_keys)),
         )
+    if config.keys_of_absent_listeners:
+        logger.warning(
+            "These configurations have no effect, as `listeners` has no such listener "
+            "(its name is in lower case in them): %s",
+            ", ".join(config.keys_of_absent_listeners),
+        )
     literal = sorted(name for name, text in config.static.items() if has_variable(text))
     if literal:
         logger.warning(

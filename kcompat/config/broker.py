@@ -18,6 +18,7 @@ from kcompat.config.table import (
     DYNAMIC_ONLY_KEYS,
     broker_key,
     broker_synonyms,
+    listener_in,
     mechanism_key,
 )
 from kcompat.config.unenforced import refusal_of, refuse_unenforced
@@ -181,6 +182,18 @@ class BrokerConfig(BrokerKeys):
     def unknown_keys(self) -> list[str]:
         """Keys that were set but exist in no Kafka version, sorted; each deserves a warning."""
         return sorted(name for name in self.static if not is_known(name))
+
+    @property
+    def keys_of_absent_listeners(self) -> list[str]:
+        """Keys that were set for a listener that `listeners` does not have, sorted; each deserves a warning.
+
+        Kafka looks for the name of the listener in lower case.
+        """
+        names = {listener.name.lower() for listener in self.listeners}
+        names.update(
+            trim(name).lower() for name in (self.string("controller.listener.names") or "").split(",")
+        )
+        return sorted(name for name in self.static if listener_in(name) not in {None, *names})
 
     @property
     def unenforced(self) -> list[str]:

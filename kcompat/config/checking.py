@@ -15,12 +15,13 @@ from kcompat.config.errors import ConfigError
 from kcompat.config.keys import Effect
 from kcompat.config.known import NEWER_KEYS, is_known, is_obeyed_key_of_plugins, meant_key
 from kcompat.config.providers import has_variable, resolve_variables
-from kcompat.config.table import broker_key
+from kcompat.config.table import broker_key, listener_in
 from kcompat.config.unenforced import WITHOUT_ROW, refusal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from kcompat.config.broker import BrokerConfig
     from kcompat.config.properties import Setting
 
 
@@ -61,14 +62,14 @@ class SettingFinding(Struct, frozen=True):
 
 
 def findings(
-    settings: Sequence[Setting], environment: Mapping[str, str], insist: Callable[[], object]
+    settings: Sequence[Setting], environment: Mapping[str, str], insist: Callable[[], BrokerConfig]
 ) -> list[SettingFinding]:
     """Return a finding for each of these settings, of which the last of equal keys counts, in their order. If
     settings contradict each other, the first one that the error names has the finding; if the error names
     none, one finding is added.
 
-    `insist` reads and checks the whole configuration as a start does, and raises ConfigError. It is called
-    only if no setting prevents a start by itself.
+    `insist` reads and checks the whole configuration as a start does, and returns it or raises ConfigError.
+    It is called only if no setting prevents a start by itself.
     """
     counting = {setting.key: setting for setting in settings}
     found = []
@@ -93,12 +94,25 @@ def findings(
         ]
     else:
         try:
-            insist()
+            config = insist()
         except ConfigError as error:
             about_all = _about_all(error, counting)
             named = [each for each in found if each.setting is about_all.setting]
             found = [about_all if each in named else each for each in found] if named else [*found, about_all]
+        else:
+            found = [_with_absent_listener(each, config.keys_of_absent_listeners) for each in found]
     return found
+
+
+def _with_absent_listener(finding: SettingFinding, keys: Sequence[str]) -> SettingFinding:
+    """Return the finding, or one that says that its listener is not there, if its setting is in `keys`."""
+    setting = finding.setting
+    if finding.verdict is not Verdict.ENFORCED or setting is None or setting.key not in keys:
+        return finding
+    why_not = (
+        f"`listeners` has no listener {listener_in(setting.key)} (such keys have its name in lower case)"
+    )
+    return SettingFinding(Verdict.NO_EFFECT, f"{setting.key}: {why_not}", setting)
 
 
 def _judged(name: str, text: str) -> tuple[Verdict, str]:

@@ -147,7 +147,7 @@ _FAMILIES = {
     for name in (synonym.name for synonym in synonyms if synonym.name != "log.flush.scheduler.interval.ms")
 }
 
-_LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]*\.(.*)")
+_LISTENER_PREFIX = re.compile(r"listener\.name\.([^.]*)\.(.*)")
 _OF_A_MECHANISM = re.compile(
     r"[^.]+\.(sasl\.(?:jaas\.config|login\..*|server\.callback\.handler\.class|oauthbearer\..*)"
     r"|connections\.max\.reauth\.ms)"
@@ -162,8 +162,14 @@ def without_listener_prefix(name: str) -> str | None:
     match = _LISTENER_PREFIX.fullmatch(name)
     if match is None:
         return None
-    of_mechanism = _OF_A_MECHANISM.fullmatch(match[1])
-    return match[1] if of_mechanism is None else of_mechanism[1]
+    of_mechanism = _OF_A_MECHANISM.fullmatch(match[2])
+    return match[2] if of_mechanism is None else of_mechanism[1]
+
+
+def listener_in(name: str) -> str | None:
+    """Return the listener's name in a key that begins with `listener.name.`; None for another key."""
+    match = _LISTENER_PREFIX.fullmatch(name)
+    return None if match is None else match[1]
 
 
 def mechanism_key(listener: str, mechanism: str, name: str) -> str:

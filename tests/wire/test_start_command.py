@@ -190,7 +190,9 @@ def test_a_setting_that_cannot_be_is_refused_in_a_sentence(
 
 
 def test_a_misspelt_key_of_a_file_is_warned_about(tmp_path: Path) -> None:
-    (tmp_path / "server.properties").write_text("num.partitons=4\nmetric.reporters=a.B\n")
+    (tmp_path / "server.properties").write_text(
+        "num.partitons=4\nmetric.reporters=a.B\nlistener.name.back.max.connections=4\n"
+    )
     with started("server.properties", *LOCAL, "--memory", cwd=tmp_path) as process:
         ready(process)
         process.terminate()
@@ -198,3 +200,4 @@ def test_a_misspelt_key_of_a_file_is_warned_about(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert "not known and are ignored: num.partitons (did you mean num.partitions?)" in err
     assert "metric.reporters is accepted but has no effect" in err
+    assert "no such listener (its name is in lower case in them): listener.name.back.max.connections" in err

@@ -303,6 +303,20 @@ def test_what_deserves_a_word_in_the_log() -> None:
     assert [key.name for key in config.ineffective_keys] == ["num.io.threads"]
 
 
+def test_keys_of_a_listener_that_is_not_there_deserve_a_word() -> None:
+    config = BrokerConfig(
+        {
+            "listeners": "FRONT://:9092,CONTROLLER://:9093",
+            "listener.security.protocol.map": "FRONT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "controller.listener.names": "CONTROLLER",
+            "listener.name.front.max.connections": "5",
+            "listener.name.controller.max.connections": "5",
+            "listener.name.back.max.connections": "5",
+        }
+    )
+    assert config.keys_of_absent_listeners == ["listener.name.back.max.connections"]
+
+
 def test_asking_for_a_key_that_is_none_is_a_bug() -> None:
     with pytest.raises(KeyError):
         BrokerConfig().get("no.such.key")

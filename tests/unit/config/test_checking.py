@@ -28,7 +28,7 @@ def only(text: str) -> tuple[Verdict, str]:
         "num.partitions=3",
         "super.users=User:admin",
         "config.providers=env",
-        "listener.name.internal.ssl.keystore.location=/k",
+        "listener.name.plaintext.ssl.keystore.location=/k",
         "ssl.engine.factory.class=",
     ],
 )
@@ -87,12 +87,26 @@ def test_settings_that_cannot_be_together_are_told_at_the_first_one_named() -> N
 def test_an_error_that_names_no_setting_is_a_finding_of_its_own() -> None:
     settings = list(parse_settings("num.partitions=2"))
 
-    def insist() -> None:
+    def insist() -> BrokerConfig:
         raise ConfigError("the stars are wrong")
 
     enforced, other = findings(settings, {}, insist)
     assert enforced.verdict is Verdict.ENFORCED
     assert other == SettingFinding(Verdict.INVALID, "the stars are wrong", None)
+
+
+def test_settings_of_a_listener_that_is_not_there_are_told() -> None:
+    text = (
+        "listeners=FRONT://:9092\nlistener.security.protocol.map=FRONT:PLAINTEXT\n"
+        "listener.name.front.max.connections=5\nlistener.name.FRONT.max.connections=5\n"
+    )
+    *others, in_capitals = found(text)
+    assert {each.verdict for each in others} == {Verdict.ENFORCED}
+    assert in_capitals.verdict is Verdict.NO_EFFECT
+    assert in_capitals.message == (
+        "listener.name.FRONT.max.connections: `listeners` has no listener FRONT "
+        "(such keys have its name in lower case)"
+    )
 
 
 def test_settings_of_providers_that_cannot_be_are_told_beside_the_others() -> None:
