@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.config.documentation import reference_page
@@ -25,7 +26,9 @@ def run(options: argparse.Namespace) -> int:
         print(_line(key))
     if not found:
         kind = "topic" if options.topic else "broker"
-        print(f"kcompat: no {kind} key's name contains {' or '.join(options.words)}", file=sys.stderr)
+        files = [word for word in options.words if Path(word).is_file()]
+        hint = f": `kcompat config check {files[0]}` checks a file" if files else ""
+        print(f"kcompat: no {kind} key's name contains {' or '.join(options.words)}{hint}", file=sys.stderr)
     return 0 if found else 1
 
 

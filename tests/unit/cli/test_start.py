@@ -208,6 +208,17 @@ def test_config_finds_words_in_any_case_and_says_when_there_is_none(
     assert capsys.readouterr() == ("", "kcompat: no topic key's name contains partitons or retenton\n")
 
 
+def test_config_given_a_file_says_which_command_checks_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "server.properties"
+    file.touch()
+    assert main(["config", str(file)]) == 1
+    assert capsys.readouterr().err == (
+        f"kcompat: no broker key's name contains {file}: `kcompat config check {file}` checks a file\n"
+    )
+
+
 @pytest.mark.parametrize(
     "arguments", [["config"], ["apis"], ["log", "dump", "DIR"]], ids=lambda words: words[0]
 )
