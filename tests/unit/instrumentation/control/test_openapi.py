@@ -118,7 +118,13 @@ def test_the_kept_description_is_that_of_the_operations() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
-def test_the_page_names_each_request(operation: HttpOperation) -> None:
-    rows = re.findall(r"^\| `(GET|POST|DELETE) (\S+)` \|", PAGE.read_text(), re.MULTILINE)
-    assert (operation.method, operation.path) in rows
+def test_the_page_names_each_request_and_its_parameters(operation: HttpOperation) -> None:
+    rows = re.findall(r"^\| `(GET|POST|DELETE) (\S+)` \|.*\|(.*)\|$", PAGE.read_text(), re.MULTILINE)
+    parameters = {(method, path): cell.strip() for method, path, cell in rows}
+    fields = msgspec.structs.fields(operation.request)
+    wanted = [(not each.required, f"`{each.name}`") for each in fields if each.name not in operation.in_path]
+    assert parameters[operation.method, operation.path] == ", ".join(
+        name if is_optional else f"**{name}**"
+        for is_optional, name in sorted(wanted, key=lambda each: each[0])
+    )
     assert len(rows) == len(OPERATIONS)
