@@ -76,7 +76,8 @@ def _look_at_offsets(
         yield error(
             "group-lost-records",
             f"records were deleted before groups had read them: {some(lost)}",
-            "Read faster, or keep records longer (retention.ms); auto.offset.reset decides where they go on.",
+            "Read faster, or keep records longer (retention.ms counts from the timestamps of the records); "
+            "auto.offset.reset decides where they go on.",
         )
     if late:
         yield warning(
