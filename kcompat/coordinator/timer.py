@@ -58,13 +58,17 @@ class KeyedTimers:
         if known is not None and known.due_ms > self._clock.now_ms() + share * known.delay_ms:
             self.schedule(key, share * known.delay_ms, marked(known.operation))
 
-    def expire(self, key: Hashable) -> bool:
-        """Run the operation of the key's pending timer now; return False if there is no such timer."""
+    def expire(
+        self, key: Hashable, marked: Callable[[ShardOperation[Any, None]], ShardOperation[Any, None]]
+    ) -> bool:
+        """Run `marked(operation)` for the operation of the key's pending timer now; return False if there is
+        no such timer.
+        """
         known = self._timers.get(key)
         if known is None:
             return False
         known.timer.cancel()
-        self._expire(key, known.operation)
+        self._expire(key, marked(known.operation))
         return True
 
     def is_set(self, key: Hashable) -> bool:

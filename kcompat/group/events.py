@@ -28,6 +28,8 @@ MOST_GROUPS: Final = 1000
 
 SOONER: Final = ", shortened to two fifths when its connection ended"
 """End of the reason why a member without a connection is removed."""
+AT_ONCE: Final = ", ended before that time by `expire_member`"
+"""End of the reason why a member is removed whose session a test has ended."""
 
 
 class Change(Enum):
@@ -67,7 +69,7 @@ class GroupEvents:
 
     def __init__(self, notices: Notices) -> None:
         self._notices = notices
-        self._sooner = ""
+        self._end = ""
         """End of the reasons of the members that the operation under way removes."""
         self._last: dict[str, tuple[Change, bool]] = {}
         """The last change of the members of each group, and whether an update has followed."""
@@ -86,19 +88,25 @@ class GroupEvents:
         """Return the operation `expire`, which ends a session, for a session that is shorter because the
         connection of its member has ended: the log says so.
         """
+        return self._marked(expire, SOONER)
 
+    def by_a_test(self, expire: ShardOperation[Any, None]) -> ShardOperation[Any, None]:
+        """Return the operation `expire` for a session that a test ends: the log says so."""
+        return self._marked(expire, AT_ONCE)
+
+    def _marked(self, expire: ShardOperation[Any, None], end: str) -> ShardOperation[Any, None]:
         def operation(shard: Any, now_ms: int) -> Result[None]:
-            self._sooner = SOONER
+            self._end = end
             try:
                 return expire(shard, now_ms)
             finally:
-                self._sooner = ""
+                self._end = ""
 
         return operation
 
     def expired(self, group_id: str, member: Departing, reason: str) -> None:
         """Warn that a member is removed which did not leave."""
-        reason += self._sooner
+        reason += self._end
         address = client(member.client_id, member.client_host.removeprefix("/"))
         self._notices.tell(
             MEMBER_EXPIRED, f"group {group_id}", member=member.member_id, client=address, reason=reason

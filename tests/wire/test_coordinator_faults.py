@@ -67,7 +67,9 @@ def join(client: RawClient, group: str) -> str:
     return member_id
 
 
-def test_a_member_of_a_classic_group_expires(broker: Broker, client: RawClient) -> None:
+def test_a_member_of_a_classic_group_expires(
+    broker: Broker, client: RawClient, caplog: pytest.LogCaptureFixture
+) -> None:
     member_id = join(client, "classic")
     with pytest.raises(UsageError, match=r"has no such member: name one of .*client id raw"):
         broker.expire_member("classic", client_id="other")
@@ -80,6 +82,8 @@ def test_a_member_of_a_classic_group_expires(broker: Broker, client: RawClient) 
     told = broker.condition().faults[-1]
     assert told.description == f"The session of member {member_id} of group classic was ended"
     assert told.ended == told.began
+    line = next(each for each in caplog.messages if f"member {member_id} " in each)
+    assert line.endswith("for its session timeout of 60000 ms, ended before that time by `expire_member`")
     assert client.call(heartbeat, 3).error_code == ErrorCode.UNKNOWN_MEMBER_ID
     with pytest.raises(UsageError, match="the group 'classic' has no members"):
         broker.expire_member("classic")

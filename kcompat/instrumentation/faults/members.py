@@ -32,7 +32,7 @@ def expire_member(
     if node is None or shard is None or not members:
         raise UsageError(f"the group {group_id!r} has no members: let a consumer join it first")
     chosen = _chosen(group_id, members, member_id, client_id)
-    if not shard.timers.expire(session_key(group_id, chosen)):
+    if not shard.timers.expire(session_key(group_id, chosen), shard.events.by_a_test):
         raise UsageError(
             f"the member {chosen!r} of {group_id!r} waits in a rebalance, and cannot expire: "
             "wait until the group is stable"
