@@ -96,8 +96,8 @@ def _all(requested: Sequence[RequestedTopic], error: ErrorCode) -> DeleteTopicsR
 
 
 def _too_late(requested: Sequence[RequestedTopic]) -> list[Answer]:
-    """Return the rows of a request without time: malformed entries get their error, and no row shows whether
-    its topic exists.
+    """Return the rows of a request whose time limit is over: malformed entries get their error, and no row
+    shows whether its topic exists.
     """
     rows = _resolve(requested, ClusterImage(""), None)
     for row in rows:

@@ -49,7 +49,7 @@ def sanitized_entity(*parts: tuple[str, str | None]) -> Entity:
 
 
 def parts_of(entity: Entity) -> tuple[tuple[str, str | None], ...]:
-    """Return the parts that `sanitized_entity` made a sanitized entity of."""
+    """Return the kinds and plain names in a sanitized entity, the reverse of `sanitized_entity`."""
     texts = "/".join(entity).split("/")
     return tuple(
         (kind, None if name == DEFAULT_ENTITY else unquote(name))

@@ -280,7 +280,7 @@ class Log:
         return point if self.hole is None else min(point, self.hole)
 
     def begin_flush(self) -> Flush:
-        """Return a sync of everything for the caller to run; sync the leader epochs. Raises OSError."""
+        """Sync the leader epochs; return the sync of the segments, which the caller runs. Raises OSError."""
         self.epochs.save(sync=True)
         return self.durability.flushes.everything(self.local.segments, self.log_end_offset, self.directory)
 

@@ -35,7 +35,7 @@ class Reader:
         return self.text[self.at - 1]
 
     def is_at(self, text: str) -> bool:
-        """Return whether `text` comes next."""
+        """Return whether `text` stands at the current position."""
         return self.text.startswith(text, self.at)
 
     def end_of_name(self) -> int:

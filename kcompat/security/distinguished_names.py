@@ -46,7 +46,7 @@ def _attribute(attribute: Element) -> str:
 
 
 def _dotted(content: bytes) -> str:
-    """Return an object identifier in numbers."""
+    """Return an object identifier as its numbers, separated by periods."""
     numbers: list[int] = []
     number = 0
     for byte in content:

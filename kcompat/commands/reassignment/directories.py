@@ -104,7 +104,7 @@ def _describe(replica: Replica, target: str, place: Directories) -> str:
 
 
 def move_replicas(admin: AdminClient, targets: Mapping[Replica, str], timeout_ms: int) -> None:
-    """Start moves of replicas to directories, waiting at most this long for replicas that do not exist yet.
+    """Start moves of replicas to directories. Wait at most `timeout_ms` for replicas that do not exist yet.
 
     Raises:
         JavaError: a broker refuses a move, or the time is over.

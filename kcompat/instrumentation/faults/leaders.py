@@ -187,7 +187,7 @@ def _leader_of(nodes: ClusterNodes, topic: str, partition: int) -> int:
 def followers_to_hold_back(
     replicas: Collection[int], isr: Collection[int], leader: int, to: int | Collection[int]
 ) -> list[int]:
-    """Return the followers that have to leave for the ISR to be `to`: ids of the remaining brokers, or their
+    """Return the followers that have to leave the ISR so that it becomes `to`: the ids that remain, or their
     number.
 
     Raises:

@@ -29,10 +29,10 @@ class TaskHolders(Protocol):
         """Return whether any member has this active task."""
 
     def is_active_at(self, task: Task, process_id: str) -> bool:
-        """Return whether a member in this process has this active task."""
+        """Return whether a member in the process `process_id` has this active task."""
 
     def is_copied_at(self, task: Task, process_id: str) -> bool:
-        """Return whether a member in this process has this task as a standby or warm-up task."""
+        """Return whether a member in the process `process_id` has this standby or warm-up task."""
 
 
 class StreamsStep(Struct, frozen=True):
