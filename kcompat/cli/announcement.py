@@ -30,9 +30,12 @@ def announce(
     zookeeper: tuple[str, int] | None,
     control: str | None,
     metrics: Iterable[str] = (),
+    others: Iterable[str] = (),
 ) -> None:
     """Print where brokers listen, where they store, and where ZooKeeper clients, the control port and metrics
-    are served, if at all. `metrics` are URLs without a path.
+    are served, if at all, and then `others`. `metrics` are URLs without a path.
+
+    Programs wait for the first line: what a client needs, such as files, must be there before.
 
     `addresses` are the `bootstrap.servers` for clients of this machine. A listener gets a line of its own if
     `addresses` does not show all of it.
@@ -44,7 +47,7 @@ def announce(
     if control is not None:
         lines.append(f"the control port is {control}")
     lines += [f"metrics are at {url}/metrics" for url in metrics]
-    print("\n".join(lines), flush=True)
+    print("\n".join([*lines, *others]), flush=True)
 
 
 def _lines_of(listeners: Sequence[ServedListener]) -> Iterator[str]:

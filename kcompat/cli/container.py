@@ -166,9 +166,11 @@ def _choose_cluster(config: BrokerConfig, cluster_id: str) -> None:
             store_identity(config.log_dirs, Identity(broker_id, cluster_id))
 
 
-def _tell(config: BrokerConfig, sentences: Sequence[str]) -> None:
+def _tell(config: BrokerConfig, sentences: Sequence[str]) -> Sequence[str]:
+    """Log the sentences that programs wait for. Returns no line to print."""
     broker_id = config.broker_id
     if broker_id < 0:
         broker_id = stored_identity(config.log_dirs).broker_id or DEFAULT_BROKER_ID
     for sentence in sentences:
         logger.info("%s", sentence.format(broker_id))
+    return ()

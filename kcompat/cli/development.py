@@ -56,18 +56,21 @@ def _read_user(text: str, environment: MutableMapping[str, str]) -> tuple[str, s
     raise ConfigError(f"--user {name} has no password: write --user {name}:PASSWORD, or set {variable}")
 
 
-def write_client_files(development: Development, config: BrokerConfig, addresses: str) -> None:
-    """Write a file for each user with the settings of Kafka's tools, and print where it is.
+def write_client_files(development: Development, config: BrokerConfig, addresses: str) -> list[str]:
+    """Write the file of the certificate authority, and a file for each user with the settings of Kafka's
+    tools. Return lines that say where the latter are.
 
     Raises:
         StartError: a file cannot be written.
     """
     directory = config.log_dirs[0]
     development.write_ca(directory)
+    lines = []
     for user in development.users or [None]:
         access = development.access(config, addresses, user, MECHANISM)
         settings = {name: str(value) for name, value in SETTINGS["java"](access).items()}
         path = client_file(directory, user, ".properties")
         write_secret(path, javaproperties.dumps(settings, timestamp=False))
-        print(f"Kafka's tools connect{'' if user is None else f' as {user}'} with --command-config {path}")
-    sys.stdout.flush()
+        owner = "" if user is None else f" as {user}"
+        lines.append(f"Kafka's tools connect{owner} with --command-config {path}")
+    return lines

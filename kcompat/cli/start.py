@@ -99,11 +99,12 @@ def _run(options: argparse.Namespace) -> int:
         topics = [parse_first_topic(text) for text in options.topics] or topics_of_variables(os.environ)
         check_first_topics(topics, config, options.brokers)
 
-        def started(addresses: str) -> None:
-            if development is not None:
-                from kcompat.cli.development import write_client_files
+        def started(addresses: str) -> Sequence[str]:
+            if development is None:
+                return ()
+            from kcompat.cli.development import write_client_files
 
-                write_client_files(development, config, addresses)
+            return write_client_files(development, config, addresses)
 
         control = settings_of_options(options)
         choose_metrics(options, os.environ)
@@ -137,16 +138,16 @@ def run_brokers(
     config: BrokerConfig,
     brokers: int = 1,
     zookeeper: tuple[str, int] | None = None,
-    started: Callable[[str], None] = lambda _: None,
+    started: Callable[[str], Sequence[str]] = lambda _: (),
     users: Sequence[AddedUser] = (),
     topics: Sequence[FirstTopic] = (),
     control: ControlSettings | None = None,
 ) -> int:
     """Run this number of brokers in this process until a signal ends them; return the exit code.
 
-    `started` is called with their addresses when they serve clients and have `topics`. ZooKeeper clients are
-    served at the address `zookeeper`, and a control port as `control` says. A new cluster begins with
-    `users`.
+    `started` is called with their addresses when they serve clients and have `topics`, before this is
+    printed; it returns lines to print behind. ZooKeeper clients are served at the address `zookeeper`, and a
+    control port as `control` says. A new cluster begins with `users`.
     """
     raise_limit()
     keep_freed_memory()
@@ -261,7 +262,7 @@ async def _serve(
     config: BrokerConfig,
     brokers: int,
     zookeeper: tuple[str, int] | None,
-    started: Callable[[str], None],
+    started: Callable[[str], Sequence[str]],
     users: Sequence[AddedUser],
     topics: Sequence[FirstTopic],
     control: ControlSettings | None,
@@ -305,8 +306,8 @@ async def _serve(
                 None if port is None else (port.host, port.port),
                 None if controlled is None else controlled.url,
                 () if metrics is None else metrics.urls.values(),
+                started(node.bootstrap_servers),
             )
-            started(node.bootstrap_servers)
             report_service(undo)
             undo.callback(asyncio.create_task(warn_of_unknown_names(node.served)).cancel)
             await ending

@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +17,6 @@ from support.eventually import limit_s
 from support.start_command import started
 
 if TYPE_CHECKING:
-    import subprocess
     from pathlib import Path
 
 READY = re.compile(r"kcompat is listening on ([^ ]+):(\d+) and stores in (.+)\n")
@@ -187,6 +188,29 @@ def test_a_setting_that_cannot_be_is_refused_in_a_sentence(
         out, err = process.communicate(timeout=limit_s(20))
     assert (process.returncode, out, err) == (1, "", f"kcompat: {sentence}\n")
     assert list(tmp_path.iterdir()) == [], "nothing was made"
+
+
+PRINTS_BEFORE_AND_BEHIND = """
+import os, signal, sys
+from kcompat.cli.start import run_brokers
+from kcompat.config.broker import BrokerConfig
+
+def started(addresses):
+    print("before", flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return ["behind"]
+
+config = BrokerConfig({"log.dirs": sys.argv[1], "listeners": "PLAINTEXT://localhost:0"})
+sys.exit(run_brokers(config, started=started))
+"""
+
+
+def test_what_clients_need_is_there_before_the_line_that_programs_wait_for(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PRINTS_BEFORE_AND_BEHIND, str(tmp_path / "data")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=limit_s(30), check=False)
+    before, listening, behind = ended.stdout.splitlines()
+    assert (before, behind, ended.returncode) == ("before", "behind", 0), ended.stderr
+    assert listening.startswith("kcompat is listening on localhost:")
 
 
 def test_a_misspelt_key_of_a_file_is_warned_about(tmp_path: Path) -> None:

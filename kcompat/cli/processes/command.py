@@ -28,10 +28,10 @@ def run(
     log_level: str | None,
     users: Sequence[AddedUser],
     topics: Sequence[FirstTopic],
-    started: Callable[[str], None],
+    started: Callable[[str], Sequence[str]],
 ) -> int:
-    """Run each broker in a process of its own; return the exit code. `started` is called with their addresses
-    when they serve clients and have `topics`. Raises ConfigError, ListenerError.
+    """Run each broker in a process of its own; return the exit code. `started` is as in
+    `kcompat.cli.start.run_brokers`. Raises ConfigError, ListenerError.
     """
     if brokers == 1:
         raise ConfigError("--processes is for several brokers: say how many with --brokers")
@@ -45,7 +45,11 @@ def run(
 
 
 async def _serve(
-    cluster: ProcessCluster, config: BrokerConfig, started: Callable[[str], None], *, shows_zookeeper: bool
+    cluster: ProcessCluster,
+    config: BrokerConfig,
+    started: Callable[[str], Sequence[str]],
+    *,
+    shows_zookeeper: bool,
 ) -> None:
     async with AsyncExitStack() as undo:
         undo.push_async_callback(cluster.stop)
@@ -58,8 +62,10 @@ async def _serve(
                 return
             await starting
             zookeeper = cluster.zookeeper if shows_zookeeper else None
-            announce(cluster.addresses, cluster.served_listeners, config.log_dirs, zookeeper, None)
-            started(cluster.addresses)
+            lines = started(cluster.addresses)
+            announce(
+                cluster.addresses, cluster.served_listeners, config.log_dirs, zookeeper, None, others=lines
+            )
             report_service(undo)
             undo.callback(asyncio.create_task(warn_of_unknown_names(cluster.served_listeners)).cancel)
             await over

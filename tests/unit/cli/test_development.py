@@ -56,15 +56,13 @@ def test_a_user_that_cannot_be_is_refused_without_the_password(text: str) -> Non
     assert "secret" not in str(caught.value)
 
 
-def test_kafkas_tools_get_a_file_that_only_the_owner_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_kafkas_tools_get_a_file_that_only_the_owner_reads(tmp_path: Path) -> None:
     development = read("--dev-tls", "--user", 'al/ice:a "b\\c ü')
     config = development.secured(BrokerConfig({"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://:0"}))
     path = tmp_path / "client-al%2Fice.properties"
     path.write_text("another one")
     path.chmod(0o644)
-    write_client_files(development, config, "localhost:1")
+    lines = write_client_files(development, config, "localhost:1")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with path.open("rb") as file:
         settings = javaproperties.load(file)
@@ -72,13 +70,13 @@ def test_kafkas_tools_get_a_file_that_only_the_owner_reads(
     assert settings["security.protocol"] == "SASL_SSL"
     assert settings["ssl.truststore.location"] == str(tmp_path / "development-ca.pem")
     assert settings["sasl.jaas.config"].endswith(r' username="al/ice" password="a \"b\\c ü";')
-    assert capsys.readouterr().out == f"Kafka's tools connect as al/ice with --command-config {path}\n"
+    assert lines == [f"Kafka's tools connect as al/ice with --command-config {path}"]
 
 
-def test_without_users_there_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_users_there_is_one_file(tmp_path: Path) -> None:
     development = read("--dev-tls")
     config = development.secured(BrokerConfig({"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://:0"}))
-    write_client_files(development, config, "localhost:1")
+    lines = write_client_files(development, config, "localhost:1")
     path = tmp_path / "client.properties"
-    assert capsys.readouterr().out == f"Kafka's tools connect with --command-config {path}\n"
+    assert lines == [f"Kafka's tools connect with --command-config {path}"]
     assert "security.protocol=SSL\n" in path.read_text()
