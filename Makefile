@@ -15,7 +15,7 @@ help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
 	@echo "make run     start a broker on port 9092"
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
-	@echo "make test    all of that, property and wire tests, real clients, real Spark: a quarter of an hour"
+	@echo "make test    all of that, property and wire tests, real clients, real Spark: twelve minutes"
 	@echo "make test-all  every test, with every version and combination, and on a second Python: forty minutes"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of replicas and 10,000 of coordinators with everything against them, KCOMPAT_SEEDS=N for another number: four hours"
