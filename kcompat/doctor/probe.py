@@ -180,15 +180,18 @@ def serves_without_login(address: Address, timeout_s: float) -> bool:
     return True
 
 
-def offered_mechanisms(address: Address, timeout_s: float) -> tuple[str, ...] | None:
-    """Return the SASL mechanisms of a listener without TLS; None if it asks for no login."""
+def offered_mechanisms(address: Address, timeout_s: float, mechanism: str) -> tuple[str, ...] | None:
+    """Return the SASL mechanisms of a listener without TLS; None if it asks for no login.
+
+    `mechanism` is the one to begin a login with. A broker logs a refused login if it does not offer it.
+    """
     try:
         with connect(address, timeout_s) as sock:
-            response = _ask(sock, SaslHandshakeRequest("none"), 1)
+            response = _ask(sock, SaslHandshakeRequest(mechanism), 1)
     except (OSError, CannotConnectError):
         return None
-    is_asked_for = response.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
-    return tuple(response.mechanisms) if is_asked_for else None
+    begins_login = response.error_code in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_SASL_MECHANISM)
+    return tuple(response.mechanisms) if begins_login else None
 
 
 def _takes_part_in_tls(address: Address, timeout_s: float) -> bool:

@@ -144,11 +144,11 @@ def _wrong_security(settings: ClientSettings, port: Port, at: str) -> Finding | 
 
 def _wrong_login(settings: ClientSettings, address: Address, timeout_s: float) -> Finding | None:
     """Return the finding of a listener without TLS that asks for another login than the client's."""
-    at = as_address(*address)
+    at, mechanism = as_address(*address), settings.text("sasl.mechanism")
     if not settings.has_login:
         if serves_without_login(address, timeout_s):
             return None
-        mechanisms = offered_mechanisms(address, timeout_s)
+        mechanisms = offered_mechanisms(address, timeout_s, mechanism)
         if mechanisms is None:
             return None
         return error(
@@ -156,14 +156,13 @@ def _wrong_login(settings: ClientSettings, address: Address, timeout_s: float) -
             f"{at} asks for a login by {' or '.join(mechanisms)}, and the client has none",
             f"Set security.protocol=SASL_PLAINTEXT, sasl.mechanism and sasl.jaas.config {CONFIG_ADVICE}.",
         )
-    mechanisms = offered_mechanisms(address, timeout_s)
+    mechanisms = offered_mechanisms(address, timeout_s, mechanism)
     if mechanisms is None:
         return error(
             "login-not-expected",
             f"{at} asks for no login, and the client tries to log in",
             "Use the port of a listener with SASL, or set security.protocol=PLAINTEXT.",
         )
-    mechanism = settings.text("sasl.mechanism")
     if mechanism not in mechanisms:
         return error(
             "mechanism-not-offered",

@@ -214,6 +214,14 @@ FAILURES: dict[Setup, str] = {
 def test_the_last_line_says_why_there_was_no_answer(
     setup: Setup, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    describe_in_vain(setup, tmp_path)
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.startswith("kcompat: ")
+    assert said in last
+
+
+def describe_in_vain(setup: Setup, tmp_path: Path) -> None:
+    """Run a command with the client of a set-up that keeps it from working."""
     with ExitStack() as undo:
         properties = setup(tmp_path, undo) | {"default.api.timeout.ms": "300", "request.timeout.ms": "300"}
         servers = properties.pop("bootstrap.servers")
@@ -221,9 +229,17 @@ def test_the_last_line_says_why_there_was_no_answer(
         file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
         words = ["log-dirs", "--describe", "--bootstrap-server", servers, "--command-config", str(file)]
         assert main(words) == 1
-    *_, last = capsys.readouterr().err.splitlines()
-    assert last.startswith("kcompat: ")
-    assert said in last
+
+
+def test_the_look_at_a_port_is_no_other_refused_login(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    describe_in_vain(broken_setups.wrong_password, tmp_path)
+    refused = [each for each in caplog.messages if "login refused" in each]
+    assert refused
+    assert {each.partition(" [")[0] for each in refused} == {
+        "127.0.0.1: login refused: unknown user or wrong password"
+    }
 
 
 def test_the_last_line_names_a_broker_that_is_not_there(
