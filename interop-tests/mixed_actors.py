@@ -130,11 +130,15 @@ class Actors:
         )
         before = {duty: self._done(duty) for duty in wanted}
 
-        def is_served() -> bool:
+        def unserved() -> list[str]:
             self._raise_failures()
-            return all(self._done(duty) >= done + SERVED for duty, done in before.items())
+            return [duty.name for duty, done in before.items() if self._done(duty) < done + SERVED]
 
-        eventually(is_served, f"brokers {one} and {other} have served", SERVES_S)
+        eventually(
+            lambda: not unserved(),
+            lambda: f"{one} and {other} have served {unserved()}\n{self._copiers.errors()}",
+            SERVES_S,
+        )
         for duty, broker_id in wanted.items():
             assert coordinator_of(self._cluster, duty) == broker_id
             self.served.add((duty, broker_id))
