@@ -37,9 +37,11 @@ def few_descriptors(more: int) -> Iterator[list[int]]:
 
     The descriptors in the list that it gives are closed at the end.
     """
-    taken: list[int] = []
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    lowest = os.open(os.devnull, os.O_RDONLY)
+    highest = max(map(int, os.listdir("/dev/fd")))  # what earlier tests left open may leave gaps below it
+    taken = []
+    while (lowest := os.open(os.devnull, os.O_RDONLY)) < highest:
+        taken.append(lowest)
     os.close(lowest)
     resource.setrlimit(resource.RLIMIT_NOFILE, ((lowest + more) * 4 // 3 + 1, before[1]))
     try:
