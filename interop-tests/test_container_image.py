@@ -17,6 +17,7 @@ from testcontainers.community.kafka import KafkaContainer, RedpandaContainer
 
 from commands import QUICK_JVM
 from container_engine import IMAGE, NoEngineError, build_image, compose_command, docker, docker_engine
+from drivers.kafka_python import JOIN_MS, subscribed
 from kcompat.testing import KcompatContainer
 from real_kafka import RealKafka
 from support.broker_process import answers_api_versions
@@ -67,7 +68,7 @@ def consumed(bootstrap: str, topic: str, most: int) -> list[tuple[int, bytes]]:
     """Return offsets and values that a group reads from its committed offset on, at most so many, and
     commit.
     """
-    consumer = kafka.KafkaConsumer(
+    consumer = subscribed(
         topic,
         bootstrap_servers=bootstrap,
         group_id=f"{topic}-readers",
@@ -79,7 +80,7 @@ def consumed(bootstrap: str, topic: str, most: int) -> list[tuple[int, bytes]]:
     with closing(consumer):
         patience = Patience(GROUP_PATIENCE_S)
         while len(read) < most and patience.lasts:
-            for records in consumer.poll(500, max_records=most - len(read)).values():
+            for records in consumer.poll(JOIN_MS, max_records=most - len(read)).values():
                 read += [(record.offset, record.value) for record in records]
         consumer.commit()
     return read

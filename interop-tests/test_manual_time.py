@@ -8,6 +8,7 @@ import confluent_kafka as ck
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
+from drivers.kafka_python import JOIN_MS, subscribed
 from kcompat import Broker
 from support.eventually import eventually
 
@@ -31,12 +32,12 @@ def producer(broker: Broker) -> Iterator[KafkaProducer]:
 
 def kafka_python(broker: Broker) -> tuple[Callable[[], list[bytes]], Callable[[], object]]:
     """How a member reads, and how it is closed."""
-    consumer = KafkaConsumer(
+    consumer = subscribed(
         TOPIC, bootstrap_servers=broker.bootstrap_servers, group_id="g", auto_offset_reset="earliest"
     )
 
     def read() -> list[bytes]:
-        polled: Any = consumer.poll(100)
+        polled: Any = consumer.poll(JOIN_MS)
         return [record.value for records in polled.values() for record in records]
 
     return read, consumer.close

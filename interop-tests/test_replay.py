@@ -8,9 +8,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, Producer
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 
+from drivers.kafka_python import JOIN_MS, subscribed
 from kcompat import Broker
 from real_kafka import RealKafka
 from support.eventually import Patience, limit_s
@@ -31,11 +32,11 @@ def use_kafka_python(servers: str) -> None:
     for number in range(20):
         producer.send("orders", key=b"%d" % number, value=b"v" * number)
     producer.close()
-    consumer = KafkaConsumer("orders", bootstrap_servers=servers, group_id="g", auto_offset_reset="earliest")
+    consumer = subscribed("orders", bootstrap_servers=servers, group_id="g", auto_offset_reset="earliest")
     count, patience = 0, Patience(PATIENCE_S)
     while count < 20:
         assert patience.lasts, "not all records came"
-        count += sum(map(len, consumer.poll(500).values()))
+        count += sum(map(len, consumer.poll(JOIN_MS).values()))
     consumer.close()
     admin.close()
 

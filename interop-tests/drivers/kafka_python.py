@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 REQUEST_LIMIT = 10_000_000
+JOIN_MS = 1000
+"""Milliseconds of a poll in which a consumer joins its group."""
 
 
 def _tp(topic: str, partition: int) -> Any:
@@ -41,10 +43,24 @@ def _flatten(batches: Mapping[Any, Sequence[Any]]) -> list[Record]:
     ]
 
 
+def subscribed(topic: str, **settings: Any) -> Any:
+    """Return a consumer that subscribes to a topic and knows its partitions already.
+
+    kafka-python 3.0 joins its group again when it first hears of them. If a poll ends while it waits for the
+    answer to a join, it may take the answer for none, and never sends a request again: give the poll before
+    the first assignment at least `JOIN_MS`. It does the same with a real Kafka.
+    """
+    consumer = kafka.KafkaConsumer(**settings)
+    consumer.subscribe([topic])
+    consumer.partitions_for_topic(topic)
+    return consumer
+
+
 class _Consumer(ConsumerPort):
     def __init__(self, bootstrap: str, group: str, topic: str, settings: Mapping[str, Any]) -> None:
         self._topic = topic
-        self._consumer = kafka.KafkaConsumer(
+        self._consumer = subscribed(
+            topic,
             bootstrap_servers=bootstrap,
             group_id=group,
             auto_offset_reset="earliest",
@@ -52,13 +68,10 @@ class _Consumer(ConsumerPort):
             heartbeat_interval_ms=HEARTBEAT_MS,
             **settings,
         )
-        # kafka-python 3.x joins again when it first hears of the topic's partitions, and hangs now and then
-        # when it does so: let it hear of them before it joins.
-        self._consumer.subscribe([topic])
-        self._consumer.partitions_for_topic(topic)
 
     def poll(self) -> list[Record]:
-        return _flatten(self._consumer.poll(timeout_ms=POLL_MS))
+        is_joined = bool(self._consumer.assignment())
+        return _flatten(self._consumer.poll(timeout_ms=POLL_MS if is_joined else JOIN_MS))
 
     def assigned(self) -> list[int]:
         return sorted(tp.partition for tp in self._consumer.assignment())

@@ -9,6 +9,7 @@ import aiokafka
 import confluent_kafka
 import kafka
 
+from drivers.kafka_python import JOIN_MS, subscribed
 from support.eventually import Patience
 
 if TYPE_CHECKING:
@@ -99,13 +100,11 @@ class KafkaPython:
 
     @staticmethod
     def commit(bootstrap: str, name: str, trouble: Callable[[], AbstractContextManager[object]]) -> str:
-        consumer = kafka.KafkaConsumer(
-            name, bootstrap_servers=bootstrap, group_id=name, enable_auto_commit=False
-        )
+        consumer = subscribed(name, bootstrap_servers=bootstrap, group_id=name, enable_auto_commit=False)
         patience = Patience(TIMEOUT_S)
         while not consumer.assignment():
             assert patience.lasts, "nothing was assigned"
-            consumer.poll(100)
+            consumer.poll(JOIN_MS)
         offsets = {kafka.TopicPartition(name, 0): kafka.OffsetAndMetadata(0, "", -1)}
         try:
             with trouble():
