@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
 from differential.play import NOBODY
+from differential.transactions import TRANSACTION
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -147,6 +148,10 @@ def create_topics_with_a_config_twice(play: Play, version: int) -> None:
 
 @scenario(CREATE)
 def create_internal_topics(play: Play, version: int) -> None:
+    play.until(
+        lambda: not play.do(ApiKey.FIND_COORDINATOR, 1, key="any", key_type=TRANSACTION).error_code,
+        "the topic of transactions is there",
+    )
     create(play, version, wanted("__cluster_metadata"), wanted("__transaction_state", 0))
 
 
