@@ -60,6 +60,7 @@ def coordinated(play: Play, name: str) -> str:
     play.until(
         lambda: (
             not play.do(FIND, 1, key=name, key_type=TRANSACTION).error_code
+            and not play.do(INIT, 1, transactional_id=None, transaction_timeout_ms=TIMEOUT_MS).error_code
             and _described(play, name).error_code in (ErrorCode.NONE, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
         ),
         f"{name} is coordinated",

@@ -72,6 +72,10 @@ class Remote:
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         return lambda *arguments: self._call(operation, arguments)
 
+    def groups(self) -> list[str]:
+        """Return the ids of the groups. Go writes null for a list that is empty."""
+        return list(self._call("groups", ()) or ())
+
     def _call(self, operation: str, arguments: Sequence[Any]) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
