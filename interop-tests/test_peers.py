@@ -47,9 +47,16 @@ from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpo
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from support.asking import services_of
-from support.eventually import eventually, limit_s
+from support.eventually import limit_s
 from support.raw_client import RawClient
-from support.raw_requests import create_topic, delete_topic, describe_topic, fetch_request, produce
+from support.raw_requests import (
+    create_topic,
+    delete_topic,
+    describe_topic,
+    fetch_request,
+    known_topic,
+    produce,
+)
 from support.told_broker import HeardConfigs, ToldBroker
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
@@ -240,12 +247,12 @@ async def our_broker(cluster: Cluster, told: ToldBroker) -> AsyncIterator[None]:
     server.start()
     payload = encode_broker(BrokerRegistration(endpoints, protocols), 0)
     create = partial(cluster.zookeeper.create, broker_path(OURS), payload, ephemeral=True, include_data=True)
-    _, stat = await loop.run_in_executor(None, create)
+    _, stat = await asyncio.to_thread(create)
     epoch = stat.czxid
     try:
         yield
     finally:
-        await loop.run_in_executor(None, cluster.zookeeper.delete, broker_path(OURS))
+        await asyncio.to_thread(cluster.zookeeper.delete, broker_path(OURS))
         await server.stop(grace_s=0.1)
 
 
@@ -293,7 +300,6 @@ def test_its_controller_tells_us_our_roles(of_release: Cluster, release: str) ->
     """A topic is made, led by us, and deleted again: it goes only once our answers were understood."""
 
     async def program(cluster: Cluster) -> None:
-        loop = asyncio.get_running_loop()
         told = Told()
         async with our_broker(cluster, told):
             await until_told(told, UpdateMetadata, "")
@@ -302,30 +308,28 @@ def test_its_controller_tells_us_our_roles(of_release: Cluster, release: str) ->
                 CreateTopicsRequest.CreatableReplicaAssignment(1, [1, OURS]),
             ]
             row = CreateTopicsRequest.CreatableTopic("ours", -1, -1, assignment)
-            request = CreateTopicsRequest([row], 10_000)
-            await loop.run_in_executor(None, cluster.client.call, request, 4)
-
+            create = CreateTopicsRequest([row], 10_000)
+            await asyncio.to_thread(cluster.client.call, create, 4)
             roles = await until_told(told, LeaderAndIsr, "ours")
-            described = await loop.run_in_executor(None, described_topic, cluster, "ours")
+            described = await asyncio.to_thread(known_topic, cluster.client, "ours")
             assert roles.controller_id == 1
             found = {each.index: each for each in roles.partitions}
             assert found[0].role == Role(OURS, 0, (OURS, 1), (OURS, 1))
             assert found[1].role == Role(1, 0, (1, OURS), (1, OURS))
             assert found[0].is_new is (release != "0.11.0")
             assert {leader.id for leader in roles.live_leaders} == {1, OURS}
-            assert found[0].topic_id == (
-                bytes(described.topic_id) if release in ("3.9", "2.8") else bytes(16)
-            )
+            has_ids = release in ("3.9", "2.8")
+            assert found[0].topic_id == (described.topic_id if has_ids else bytes(16))
 
             shown = await until_told(told, UpdateMetadata, "ours")
             assert shown.brokers.keys() == {1, OURS}
             assert shown.brokers[1].endpoints == {"PLAINTEXT": cluster.address}
             assert {each.index: each.info.leader for each in shown.partitions} == {0: OURS, 1: 1}
 
-            assert await loop.run_in_executor(None, delete_topic, cluster.client, "ours") == 0
+            assert await asyncio.to_thread(delete_topic, cluster.client, "ours") == 0
             stopped = await until_told(told, StopReplica, "ours")
             assert {each.index for each in stopped.partitions} <= {0, 1}
-            assert await loop.run_in_executor(None, is_gone, cluster.zookeeper, "/brokers/topics/ours")
+            assert await asyncio.to_thread(is_gone, cluster.zookeeper, "/brokers/topics/ours")
 
     run(program(of_release))
 
@@ -336,16 +340,6 @@ def is_gone(zookeeper: KazooClient, path: str) -> bool:
     return zookeeper.exists(path, watch=lambda _: changed.set()) is None or changed.wait(limit_s(TIMEOUT_S))
 
 
-def described_topic(cluster: Cluster, topic: str) -> Any:
-    """Return a topic when the broker knows it, which may be after us."""
-
-    def found() -> Any:
-        row = describe_topic(cluster.client, topic)
-        return None if row.error_code else row
-
-    return eventually(found, f"the broker knows {topic}")
-
-
 # What we tell it as its controller
 
 
@@ -353,7 +347,6 @@ def test_a_kafka_obeys_us_as_its_controller(of_release: Cluster, release: str) -
     """With a greater epoch than its own controller has, we give it a topic to lead, and take it away."""
 
     async def program(cluster: Cluster) -> None:
-        loop = asyncio.get_running_loop()
         here = Here(cluster, 9, -1, inter_broker_protocol_version=release)
         us = BrokerInfo(9, None, {"PLAINTEXT": ("127.0.0.1", 9)})
         kafka = BrokerInfo(1, None, {"PLAINTEXT": cluster.address})
@@ -381,13 +374,13 @@ def test_a_kafka_obeys_us_as_its_controller(of_release: Cluster, release: str) -
         shown = UpdatedPartition("given", topic_id, 0, PartitionInfo(1, 7, (1,), (1, 9), (9,)))
         dead = {8: BrokerInfo(8, None, {"PLAINTEXT": ("127.0.0.1", 8)})}
         assert await give(remote, UpdateMetadata(9, 1000, brokers, [shown], dead)) == Reply()
-        told = await loop.run_in_executor(None, cluster.client.call, MetadataRequest(topics=[]), 4)
+        told = await asyncio.to_thread(cluster.client.call, MetadataRequest(topics=[]), 4)
         assert {each.node_id for each in told.brokers} == {1, 8, 9}
 
         batch = build_batch([Record(0, 0, None, b"value")])
-        written = await loop.run_in_executor(None, produce, cluster.client, "given", batch)
+        written = await asyncio.to_thread(produce, cluster.client, "given", batch)
         assert (written.error_code, written.base_offset) == (0, 0)
-        described = await loop.run_in_executor(None, describe_topic, cluster.client, "given")
+        described = await asyncio.to_thread(describe_topic, cluster.client, "given")
         partition = described.partitions[0]
         assert (partition.leader_id, partition.leader_epoch) == (1, 7)
         assert (partition.replica_nodes, partition.isr_nodes) == ([1, 9], [1])
@@ -397,9 +390,9 @@ def test_a_kafka_obeys_us_as_its_controller(of_release: Cluster, release: str) -
         assert await give(remote, StopReplica(9, 1000, [StoppedPartition("given", 0, 8, True)])) == Reply()
         gone = UpdatedPartition("given", topic_id, 0, PartitionInfo(-2, 8, (), (1, 9)))
         assert await give(remote, UpdateMetadata(9, 1000, brokers, [gone])) == Reply()
-        described = await loop.run_in_executor(None, describe_topic, cluster.client, "given")
+        described = await asyncio.to_thread(describe_topic, cluster.client, "given")
         assert described.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        told = await loop.run_in_executor(None, cluster.client.call, MetadataRequest(topics=[]), 4)
+        told = await asyncio.to_thread(cluster.client.call, MetadataRequest(topics=[]), 4)
         assert {each.node_id for each in told.brokers} == {1, 9}
         for each in (former, remote):
             each.close()

@@ -144,7 +144,7 @@ def _wrong_security(settings: ClientSettings, port: Port, at: str) -> Finding | 
 
 def _wrong_login(settings: ClientSettings, address: Address, timeout_s: float) -> Finding | None:
     """Return the finding of a listener without TLS that asks for another login than the client's."""
-    at, mechanism = as_address(*address), settings.text("sasl.mechanism")
+    at, mechanism = as_address(*address), settings.text("sasl.mechanism") or ""
     if not settings.has_login:
         if serves_without_login(address, timeout_s):
             return None

@@ -18,6 +18,7 @@ from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import iter_headers, read_records
+from support.eventually import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,6 +57,16 @@ def describe_topic(client: RawClient, name: str) -> Any:
     wanted = MetadataRequest.MetadataRequestTopic(name=name)
     request = MetadataRequest(topics=[wanted], allow_auto_topic_creation=False)
     return client.call(request, 10).topics[0]
+
+
+def known_topic(client: RawClient, name: str) -> Any:
+    """One topic's metadata, as soon as the broker has a leader for each of its partitions."""
+
+    def known() -> Any:
+        topic = describe_topic(client, name)
+        return None if topic.error_code else topic
+
+    return eventually(known, f"the broker knows {name}")
 
 
 def produce(

@@ -8,6 +8,7 @@ import os
 import resource
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat import descriptors
@@ -22,7 +23,6 @@ from support.log_harness import make_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     import pytest
 
@@ -38,7 +38,8 @@ def few_descriptors(more: int) -> Iterator[list[int]]:
     The descriptors in the list that it gives are closed at the end.
     """
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    highest = max(map(int, os.listdir("/dev/fd")))  # what earlier tests left open may leave gaps below it
+    # What earlier tests left open may leave gaps below it.
+    highest = max(int(each.name) for each in Path("/dev/fd").iterdir())
     taken = []
     while (lowest := os.open(os.devnull, os.O_RDONLY)) < highest:
         taken.append(lowest)
