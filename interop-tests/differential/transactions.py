@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from differential.members import ready
 from differential.play import batch
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
@@ -66,6 +67,12 @@ def coordinated(play: Play, name: str) -> str:
         f"{name} is coordinated",
     )
     return name
+
+
+def with_internal_topics(play: Play) -> None:
+    """Wait until there are the topics of groups and of transactions: other scenarios may have made them."""
+    ready(play)
+    coordinated(play, play.name("x"))
 
 
 def _described(play: Play, name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
+from differential.members import ready
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.records.compression import Codec
 
@@ -152,6 +153,7 @@ def ends_of_leader_epochs(play: Play, version: int) -> None:
 
 @scenario(DELETE_RECORDS)
 def delete_records(play: Play, version: int) -> None:
+    ready(play)
     topic = play.topic(partitions=2)
     for _ in range(3):
         play.append(topic, b"one", b"two")

@@ -9,6 +9,7 @@ from crc32c import crc32c
 
 from differential.catalogue import scenario
 from differential.play import batch
+from differential.transactions import with_internal_topics
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.records.compression import Codec
 
@@ -96,6 +97,7 @@ def produce_every_codec(play: Play, version: int) -> None:
 
 @scenario(PRODUCE)
 def produce_to_unknown_places(play: Play, version: int) -> None:
+    with_internal_topics(play)
     topic = play.topic()
     for name in (play.name("absent"), "no good", "", "a" * 250):
         produce(play, version, name, batch(b"one"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
 from differential.play import NOBODY
-from differential.transactions import TRANSACTION
+from differential.transactions import with_internal_topics
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -148,10 +148,7 @@ def create_topics_with_a_config_twice(play: Play, version: int) -> None:
 
 @scenario(CREATE)
 def create_internal_topics(play: Play, version: int) -> None:
-    play.until(
-        lambda: not play.do(ApiKey.FIND_COORDINATOR, 1, key="any", key_type=TRANSACTION).error_code,
-        "the topic of transactions is there",
-    )
+    with_internal_topics(play)
     create(play, version, wanted("__cluster_metadata"), wanted("__transaction_state", 0))
 
 
