@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcompat.config import checks
 from kcompat.config.attributes import BrokerKeys
 from kcompat.config.errors import ConfigError
-from kcompat.config.java_text import trim
+from kcompat.config.java_text import split_list, trim
 from kcompat.config.keys import ConfigKey, Effect
 from kcompat.config.known import is_known
 from kcompat.config.listeners import check_inter_broker_name, read_listeners
@@ -189,11 +189,9 @@ class BrokerConfig(BrokerKeys):
 
         Kafka looks for the name of the listener in lower case.
         """
-        names = {listener.name.lower() for listener in self.listeners}
-        names.update(
-            trim(name).lower() for name in (self.string("controller.listener.names") or "").split(",")
-        )
-        return sorted(name for name in self.static if listener_in(name) not in {None, *names})
+        controllers = split_list(self.string("controller.listener.names"))
+        present = {name.lower() for name in (*(each.name for each in self.listeners), *controllers)}
+        return sorted(name for name in self.static if listener_in(name) not in {None, *present})
 
     @property
     def unenforced(self) -> list[str]:

@@ -100,7 +100,8 @@ def findings(
             named = [each for each in found if each.setting is about_all.setting]
             found = [about_all if each in named else each for each in found] if named else [*found, about_all]
         else:
-            found = [_with_absent_listener(each, config.keys_of_absent_listeners) for each in found]
+            absent = config.keys_of_absent_listeners
+            found = [_with_absent_listener(each, absent) for each in found]
     return found
 
 
