@@ -240,7 +240,7 @@ def test_the_log_has_the_lines_of_kafka(brokers: tuple[BrokerProcess, BrokerProc
 
     compare(brokers, story)
     theirs, ours = map(logged, brokers)
-    assert len(theirs) > 15
+    assert len(theirs) > 16
     assert ours == theirs
 
 

@@ -228,6 +228,7 @@ def test_one_of_two_disks_is_full(name: str, tmp_path: Path) -> None:
         with RealKafka(properties={**SETTINGS, "log.dirs": f"HOME/data,{tmp_path}/small"}) as theirs:
             create(theirs.bootstrap, name, partitions=2)
             eventually(lambda: append_until(theirs.bootstrap, name, 1) == [{0}], "both partitions are led")
+            assert append_until(theirs.bootstrap, name, 2) == [{0}, {0}]
             disk.fill()
             on_theirs = append_until(theirs.bootstrap, name, 100)
     finally:

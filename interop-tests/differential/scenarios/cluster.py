@@ -137,9 +137,7 @@ def metadata_by_id(play: Play, version: int) -> None:
 
 @scenario(METADATA)
 def metadata_of_an_internal_topic(play: Play, version: int) -> None:
-    play.until(
-        lambda: not play.do(ApiKey.FIND_COORDINATOR, 0, key="any").error_code, "the offsets topic is there"
-    )
+    ready(play)
 
     def first_partition(answer: Any) -> None:
         answer.topics[0].partitions = [row for row in answer.topics[0].partitions if row.partition_index == 0]
