@@ -154,10 +154,18 @@ async def test_the_chroot_is_made_where_it_is_missing(store: ZooKeeperUnderTest)
     session = await store.session()
     await session.create("/a", b"x")
     assert await session.children("/") == ["a"]
+    above = store.chroot.split("/")[1]
     store.chroot = ""
     whole = await store.session()
-    assert "test" in await whole.children("/")
+    assert above in await whole.children("/")
     assert await whole.exists("/a") is None
+
+
+async def test_a_chroot_that_may_not_be_made_is_named(store: ZooKeeperUnderTest) -> None:
+    await store.session(set_acl=True, credentials=(ME,))
+    store.chroot += "/of/a/stranger"
+    with pytest.raises(StoreUnavailableError, match=f"^the node {store.chroot} of zookeeper.connect "):
+        await store.session()
 
 
 async def test_a_transaction_that_no_server_takes_is_refused(store: ZooKeeperUnderTest) -> None:

@@ -39,7 +39,7 @@ class ZooKeeperUnderTest:
     def __init__(self, address: tuple[str, int], secured: Secured | None = None) -> None:
         self.address = address
         self._secured = secured
-        self.chroot = f"/test/{next(_numbers)}"
+        self.chroot = f"/test-{next(_numbers)}/store"
         self.session_timeout_ms = 30_000
         self._links: dict[int, CutLink] = {}
         self._stores: list[ZooKeeper] = []

@@ -107,11 +107,19 @@ class ZooKeeperSession(Session):
             ) from error
 
     async def make_chroot(self) -> None:
-        """Create the nodes of the chroot that do not exist."""
+        """Create the nodes of the chroot that do not exist. Raises `StoreUnavailableError` if ZooKeeper
+        allows that to other clients only.
+        """
+        if await self.exists("/") is not None:
+            return
+        for create in self._translation.create_chroot():
+            with suppress(KazooNodeExistsError, KazooNoNodeError, NoAuthError):  # others may own upper nodes
+                await self._requests.read(create)
         if await self.exists("/") is None:
-            for create in self._translation.create_chroot():
-                with suppress(KazooNodeExistsError, NoAuthError):  # another client may own an upper node
-                    await self._requests.read(create)
+            raise StoreUnavailableError(
+                f"the node {self._settings.chroot} of zookeeper.connect does not exist, and ZooKeeper does "
+                "not let this broker create it: create it, or log in as a user that may"
+            )
 
     async def renew(self) -> None:
         """Open a new session after the end of the last one."""
