@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,6 +29,8 @@ ORDERED_BY = (
     "partition_index", "partition", "partition_id", "index", "resource_type", "log_dir", "feature",
 )  # fmt: skip
 """Fields by which an array is sorted: Kafka's order is that of its hash tables."""
+BY_PRODUCER = frozenset({"active_producers", "markers"})
+"""Arrays that Kafka takes from a hash table of producer ids: sorted before these ids are numbered."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SHORT_UUID = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -53,6 +56,8 @@ class Normaliser:
         if isinstance(value, msgspec.Struct):
             return {name: self._value(name, getattr(value, name)) for name in value.__struct_fields__}
         if isinstance(value, list):
+            if field in BY_PRODUCER:
+                value = sorted(value, key=attrgetter("producer_id"))
             return _sorted([self._value(field, item) for item in value])
         if field == "records":
             return None if value is None else self._records(memoryview(value))
