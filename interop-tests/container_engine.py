@@ -171,8 +171,11 @@ def compose_command() -> list[str] | None:
 
 
 def lacking_packages() -> list[str]:
-    """Which of Debian's packages an engine of our own would need, and are not installed."""
-    return sorted({"docker.io", "iproute2", *BUILD_PACKAGES} - _installed().keys())
+    """Which of Debian's packages an engine of our own and Compose would need, and are not installed."""
+    needed = {"docker.io", "iproute2", *BUILD_PACKAGES}
+    if compose_command() is None:
+        needed.add("docker-compose")
+    return sorted(needed - _installed().keys())
 
 
 def make_bases() -> None:
