@@ -37,10 +37,11 @@ SETTINGS = {
     **UNHURRIED,
     "auto.leader.rebalance.enable": "false",
     "log.dirs": "HOME/data,HOME/other",
+    "log.retention.ms": "-1",
     "controlled.shutdown.retry.backoff.ms": "100",
 }
-"""Leaders move only when a tool says so; there are two directories; the last brokers, whose leaderships
-nobody can take, end soon.
+"""Leaders move only when a tool says so; there are two directories; old records stay; the last brokers, whose
+leaderships nobody can take, end soon.
 """
 REPLICA_VERIFICATION_S = 8
 

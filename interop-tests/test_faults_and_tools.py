@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "group.initial.rebalance.delay.ms": 0,
+    "log.retention.ms": -1,
     "offsets.topic.num.partitions": 1,
     "transaction.state.log.num.partitions": 1,
 }

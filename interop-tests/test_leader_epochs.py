@@ -36,7 +36,8 @@ COMPACTING = {
     "segment.ms": "1",
     "min.compaction.lag.ms": "0",
 }
-QUICK_CLEANER = {"log.cleaner.backoff.ms": "50"}
+QUICK_CLEANER = {"log.cleaner.backoff.ms": "50", "log.retention.ms": "-1"}
+"""Set on both: records of the year 1970 are compacted and otherwise stay."""
 
 Answers = list[tuple[Any, ...]]
 

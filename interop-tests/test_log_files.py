@@ -71,7 +71,12 @@ def test_kafkas_tool_reads_our_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_our_log_reads_kafkas_files(tmp_path: Path, end: str) -> None:
-    settings = {"log.segment.bytes": "20000", "log.index.interval.bytes": "500", "num.partitions": "1"}
+    settings = {
+        "log.segment.bytes": "20000",
+        "log.index.interval.bytes": "500",
+        "log.retention.ms": "-1",
+        "num.partitions": "1",
+    }
     with RealKafka(properties=settings) as kafka:
         producer = Producer(
             {"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True, "batch.size": 1000}

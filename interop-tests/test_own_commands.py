@@ -253,7 +253,8 @@ def fill(broker: BrokerProcess) -> None:
 def benches(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Benches]:
     insist_on_tools()
     make = KcompatBroker if request.param == "kcompat" else RealKafka
-    with make() as own, make() as real:
+    settings = {"log.retention.ms": "-1"}  # the records of `fill` are old
+    with make(properties=settings) as own, make(properties=settings) as real:
         for broker in (own, real):
             fill(broker)
         with commands_beside((own, real), FILES, tmp_path_factory.mktemp("commands")) as found:

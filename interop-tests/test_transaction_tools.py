@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from support.broker_process import BrokerProcess
 
-UNVERIFIED = {"transaction.partition.verification.enable": "false"}
-"""So that a transaction can begin unknown to its coordinator, as with brokers before Kafka 3.6."""
+UNVERIFIED = {"transaction.partition.verification.enable": "false", "log.retention.ms": "-1"}
+"""A transaction can begin unknown to its coordinator, as with brokers before Kafka 3.6; old records stay."""
 STRANGER = Identity("tools-stranger", 777, 3)
 """A producer that no coordinator knows."""
 

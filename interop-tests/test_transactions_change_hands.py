@@ -31,6 +31,7 @@ SETTINGS = {
     "transaction.state.log.num.partitions": "1",
     "offsets.topic.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
+    "log.retention.ms": "-1",
 }
 TOPIC = "t"
 OLD_END, NEW_END = 4, 5
