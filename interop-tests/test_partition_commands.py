@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command_parity import Side, by_command, by_script, compare, make_topics, write_files
-from differential.play import Play
 from real_kafka import RealKafka
 from support.kcompat_broker import KcompatBroker
 from test_transaction_tools import HANGING, OPEN, UNVERIFIED, fill
@@ -245,9 +244,7 @@ def test_commands_on_partitions_print_what_scripts_print(
 def test_transactions_print_what_scripts_print(kind: str, tmp_path: Path) -> None:
     lines = (OPEN + HANGING).replace("transactions ", "transactions --bootstrap-server BOOT ")
     with two_of(kind, UNVERIFIED) as (one, other):
-        for broker in (one, other):
-            with closing(Play(broker.port, "tools")) as play:
-                fill(play)
+        fill(one, other)
         compile_runner("3.9.2", tmp_path)
         with closing(ToolsJvm("3.9.2", tmp_path)) as jvm:
             kafka = Side(one, tmp_path, by_script(jvm, "3.9.2"))

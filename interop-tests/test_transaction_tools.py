@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from differential.play import Play
-from differential.transactions import Identity, begun, end, write
+from differential.transactions import Identity, begun, coordinated, end, write
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
 from tool_bench import VERSIONS, insist_on_tools, side_by_side
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from support.broker_process import BrokerProcess
@@ -23,6 +23,9 @@ UNVERIFIED = {"transaction.partition.verification.enable": "false", "log.retenti
 """A transaction can begin unknown to its coordinator, as with brokers before Kafka 3.6; old records stay."""
 STRANGER = Identity("tools-stranger", 777, 3)
 """A producer that no coordinator knows."""
+KINDS = ("open", "committed", "aborted", "idle")
+LONG_MS = 900_000
+"""The longest timeout that a broker grants: no transaction ends by itself while the tools run."""
 
 OPEN = """
 transactions list
@@ -88,19 +91,42 @@ def test_a_tool_prints_what_it_prints_with_kafka(
         RealKafka(release, UNVERIFIED) as kafka,
         side_by_side(release, {1: ours}, {1: kafka}, {}, tmp_path) as benches,
     ):
-        for broker in (ours, kafka):
-            with closing(Play(broker.port, "tools")) as play:
-                fill(play)
+        fill(ours, kafka)
         benches.compare(SCRIPTS[release])
         assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
 
 
-def fill(play: Play) -> None:
-    """One transaction of each kind, with batches that are long past, and three that hang."""
+def fill(*brokers: BrokerProcess) -> None:
+    """On each broker one transaction of each kind, with batches that are long past, and three that hang.
+
+    The producers of the brokers have the same ids.
+    """
+    with ExitStack() as stack:
+        plays = [stack.enter_context(closing(Play(broker.port, "tools"))) for broker in brokers]
+        for play in plays:
+            for kind in KINDS:
+                coordinated(play, play.name(kind))
+        _level_ids(plays)
+        for play in plays:
+            _fill(play)
+
+
+def _level_ids(plays: Sequence[Play]) -> None:
+    """Use up ids of producers until the brokers have given away as many: one that was ready late, more."""
+
+    def given(play: Play) -> int:
+        answer = play.do(ApiKey.INIT_PRODUCER_ID, 1, transactional_id=None, transaction_timeout_ms=1)
+        return int(answer.producer_id)
+
+    last = [given(play) for play in plays]
+    for play, id_ in zip(plays, last, strict=True):
+        while id_ < max(last):
+            id_ = given(play)
+
+
+def _fill(play: Play) -> None:
     topic = play.topic(partitions=3)
-    opened, committed, aborted, _ = (
-        begun(play, play.name(suffix)) for suffix in ("open", "committed", "aborted", "idle")
-    )
+    opened, committed, aborted, _ = (begun(play, play.name(kind), LONG_MS) for kind in KINDS)
     for who, commits in ((committed, True), (aborted, False)):
         write(play, who, topic, b"ended")
         end(play, who, commits=commits)
