@@ -63,6 +63,10 @@ class Play:
         """A name for a topic, a group or an id."""
         return f"{self.prefix}-{suffix}"
 
+    def is_own(self, name: str | None) -> bool:
+        """Whether this play has made this name; names of a play in version 10 only look like those in 1."""
+        return (name or "").startswith(self.name(""))
+
     # Requests
 
     def call(

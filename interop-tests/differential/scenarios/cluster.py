@@ -70,7 +70,7 @@ def metadata_of_all_topics(play: Play, version: int) -> None:
 
 def keep_own(play: Play, answer: Any) -> None:
     """Leave out the topics of other scenarios."""
-    answer.topics = [topic for topic in answer.topics if (topic.name or "").startswith(play.prefix)]
+    answer.topics = [topic for topic in answer.topics if play.is_own(topic.name)]
 
 
 @scenario(METADATA)
@@ -226,7 +226,7 @@ def config_resources(play: Play, version: int) -> None:
 
     def own(answer: Any) -> None:
         rows = answer.config_resources
-        topics = [row for row in rows if row.resource_type == 2 and row.resource_name.startswith(play.prefix)]
+        topics = [row for row in rows if row.resource_type == 2 and play.is_own(row.resource_name)]
         answer.config_resources = topics + [row for row in rows if row.resource_type != 2]
 
     for types in ([], [2], [4, 8], [16], [32], [1], [99]):

@@ -135,7 +135,7 @@ def committed_offsets(play: Play, version: int) -> None:
 def own_topics(play: Play, answer: Any) -> None:
     """Leave out what other scenarios have committed for the same group."""
     for group in [answer, *answer.groups]:
-        group.topics = [topic for topic in group.topics if topic.name.startswith(play.prefix)]
+        group.topics = [topic for topic in group.topics if play.is_own(topic.name)]
 
 
 @scenario(COMMITTED, since=8)

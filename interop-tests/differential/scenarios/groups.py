@@ -155,7 +155,7 @@ def list_groups(play: Play, version: int) -> None:
     play.do(ApiKey.OFFSET_COMMIT, 3, group_id=play.name("offsets"), topics=rows)
 
     def own(answer: Any) -> None:
-        answer.groups = [group for group in answer.groups if group.group_id.startswith(play.prefix)]
+        answer.groups = [group for group in answer.groups if play.is_own(group.group_id)]
 
     play.call(LIST, version, trim=own)
     if version >= 4:
