@@ -94,6 +94,22 @@ def careless(kafka_broker):
         close()
 '''
 
+HEAD = """
+import time
+
+import pytest
+
+library = pytest.mark.parametrize("library", ["{library}"])
+LIMIT_S = {limit_s}
+
+def poll_until_asked(client, consumer, requests, **wanted):
+    # Not for a number of seconds: a client on a busy machine takes its time.
+    until = time.monotonic() + LIMIT_S
+    while time.monotonic() < until and not requests(**wanted):
+        client.gets_a_record(consumer, 1)
+
+"""
+
 REFUSALS = """
 @library
 def test_tls_to_a_plain_port(client, kafka_broker, kafka_topic):
@@ -123,12 +139,11 @@ def test_consumer_that_stays_open(library, careless, kafka_broker):
 @library
 def test_group_with_a_consumer_of_another_test(client, kafka_broker):
     consumer = client.consumer(kafka_broker, "orders", "g", "second", **{"auto.offset.reset": "earliest"})
+    poll_until_asked(client, consumer, kafka_broker.requests, client_id="second", api="JoinGroup")
     assert client.gets_a_record(consumer, 2)
 """
 
 READING = """
-import time
-
 def has_settled(group):
     return group and group.state == "Stable" and len(group.members) == 2
 
@@ -146,6 +161,7 @@ def test_more_consumers_than_partitions(client, kafka_broker, kafka_topic):
 def test_reader_that_begins_at_the_end(client, kafka_broker, kafka_topic):
     client.produce(kafka_broker, kafka_topic)
     consumer = client.consumer(kafka_broker, kafka_topic, kafka_topic, "reader")
+    poll_until_asked(client, consumer, kafka_broker.requests, client_id="reader", api="Fetch")
     assert client.gets_a_record(consumer, 2)
 """
 
@@ -158,8 +174,7 @@ def stories(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """The section about the clients in the report of each failing test, by the name of the test."""
     directory = tmp_path_factory.mktemp("mistakes")
     (directory / "conftest.py").write_text(CONFTEST)
-    begin = f'import pytest\nlibrary = pytest.mark.parametrize("library", ["{request.param}"])\n'
-    begin += f"LIMIT_S = {limit_s(60)}\n"
+    begin = HEAD.format(library=request.param, limit_s=limit_s(60))
     for name, tests in {"refusals": REFUSALS, "leak": LEAK, "reading": READING}.items():
         (directory / f"test_{name}.py").write_text(begin + tests)
     options = [
