@@ -102,9 +102,9 @@ class Bench:
 
     def said(self, line: str) -> list[str]:
         """Return the lines that a run prints, without the parts that may differ: ports, directories, ids,
-        times, frames of Java; whether there can be eligible leader replicas, and whether no feature or only
-        this one was not changed; the order of logs, of quotas and of credentials, and which broker was first
-        back in an ISR.
+        times, frames of Java, advice of SLF4J; whether there can be eligible leader replicas, and whether no
+        feature or only this one was not changed; the order of logs, of quotas and of credentials, and which
+        broker was first back in an ISR.
         """
         ended = self.run(line)
         text = f"{ended.out}\n--\n{ended.err}"
@@ -112,6 +112,7 @@ class Bench:
             text = text.replace(str(broker.home), f"HOME{broker_id}")
             text = text.replace(str(broker.port), f"PORT{broker_id}")
         text = text.replace(FOR_ALL_OR_NOTHING, "")
+        text = re.sub(r"(?m)^SLF4J: .*\n?", "", text)  # once in a JVM, with whatever tool runs then
         text = re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
         text = re.sub(r"\badminclient-\d+", "adminclient-N", text)
         text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", text)
