@@ -121,11 +121,22 @@ async def test_a_frame_bigger_than_the_share_of_an_address_arrives():
         assert len(await peer.frame()) == 3_000_000
 
 
-async def test_idle_connections_are_closed_and_busy_ones_are_not(monkeypatch):
+class SteppedLoop(asyncio.SelectorEventLoop):
+    """A loop whose time stands still, also while the machine does something else, until a test moves it."""
+
+    now = 0.0
+
+    def time(self):
+        return self.now
+
+
+def test_idle_connections_are_closed_and_busy_ones_are_not():
+    with asyncio.Runner(loop_factory=SteppedLoop) as runner:
+        runner.run(play_an_idle_and_a_busy_peer(runner.get_loop()))
+
+
+async def play_an_idle_and_a_busy_peer(loop):
     limits = Limits(max_idle_s=0.2)
-    loop = asyncio.get_running_loop()
-    now = loop.time()
-    monkeypatch.setattr(loop, "time", lambda: now)  # stands still while the machine does something else
     async with serving(ScriptedHandler(), limits) as server, peer_of(server) as idle, peer_of(server) as busy:
         idle.ask(b"once")
         busy.ask(b"once")
@@ -135,7 +146,7 @@ async def test_idle_connections_are_closed_and_busy_ones_are_not(monkeypatch):
         while not closing.done():
             busy.ask(b"again")
             await busy.frame()
-            now += 0.02
+            loop.now += 0.02
         assert closing.result() == b""
         busy.ask(b"still there")
         assert await busy.frame() == b"still there"
