@@ -20,7 +20,7 @@ from support.places import REPOSITORY, VENVS
 from support.ports import free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FILES = sorted((REPOSITORY / "deploy").glob("*/compose.yaml"))
 ONE, THREE = FILES
@@ -110,22 +110,26 @@ class Project:
             offset: int = producer.send("orders", b"order", partition=0).get(limit_s(PATIENCE_S)).offset
             return offset
 
-    def brokers(self) -> int:
-        """Return the number of brokers in the cluster; 0 if one that starts is asked."""
-        try:
-            with closing(kafka.KafkaAdminClient(bootstrap_servers=self.addresses)) as admin:
-                return len(admin.describe_cluster()["brokers"])
-        except kafka.errors.KafkaError:
-            return 0
+    def brokers(self) -> set[int]:
+        """Return the brokers in the cluster; none if one that starts is asked."""
+        return self._told(lambda admin: {each["broker_id"] for each in admin.describe_cluster()["brokers"]})
 
     def replicas(self) -> set[int]:
         """Return the brokers that are in sync for a partition; none if one that starts is asked."""
+
+        def in_sync(admin: kafka.KafkaAdminClient) -> set[int]:
+            (topic,) = admin.describe_topics(["orders"])
+            (first,) = (each for each in topic["partitions"] if each["partition_index"] == 0)
+            return set(first["isr_nodes"])
+
+        return self._told(in_sync)
+
+    def _told(self, ask: Callable[[kafka.KafkaAdminClient], set[int]]) -> set[int]:
         try:
             with closing(kafka.KafkaAdminClient(bootstrap_servers=self.addresses)) as admin:
-                (topic,) = admin.describe_topics(["orders"])
+                return ask(admin)
         except kafka.errors.KafkaError:
             return set()
-        return set(next(each["isr_nodes"] for each in topic["partitions"] if each["partition_index"] == 0))
 
 
 @contextmanager
@@ -161,7 +165,7 @@ def test_one_broker_keeps_its_data(engine: None, tmp_path: Path) -> None:
 @pytest.mark.thorough("test_brokers_are_told_to_clients_as_they_are_reached checks the same file")
 def test_three_brokers_go_on_without_one(engine: None, tmp_path: Path) -> None:
     with running(THREE, tmp_path) as project:
-        eventually(lambda: project.brokers() == 3, "three brokers are there for the topic", PATIENCE_S)
+        eventually(lambda: len(project.brokers()) == 3, "three brokers are there for the topic", PATIENCE_S)
         assert project.offset_of_new_record() == 0
         eventually(lambda: len(project.replicas()) == 3, "three replicas are in sync", PATIENCE_S)
         project.run("kill", "kafka-2")
