@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Self
@@ -46,8 +47,9 @@ class Running:
 
     def lines(self) -> list[str]:
         """The lines of standard output and standard error so far."""
-        self._output.seek(0)
-        return self._output.read().decode(errors="replace").splitlines()
+        # Not by `seek`: the process writes at the position of the same open file.
+        printed = os.pread(self._output.fileno(), os.fstat(self._output.fileno()).st_size, 0)
+        return printed.decode(errors="replace").splitlines()
 
     def count(self, wanted: Callable[[str], bool]) -> int:
         """How many lines so far satisfy the condition."""
