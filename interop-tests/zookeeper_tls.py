@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -66,3 +68,20 @@ class TlsZooKeeper(ZooKeeper):
         super().prepare()
         with (self.home / "zoo.cfg").open("a") as config:
             config.writelines(self._lines)
+
+    def is_ready(self) -> bool:
+        """Whether both ports answer. The first handshake takes long, as the server loads classes for it."""
+        if not super().is_ready():
+            return False
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        address = ("127.0.0.1", self.secure_port)
+        try:
+            with socket.create_connection(address, limit_s(2)) as connection:
+                context.wrap_socket(connection).close()
+        except ssl.SSLError:
+            return True  # it answered that it wants a certificate
+        except OSError:
+            return False
+        return True
