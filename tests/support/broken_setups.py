@@ -168,6 +168,11 @@ def failed_disk(home: Path, undo: ExitStack) -> dict[str, str]:
     with _client(broker.bootstrap_servers) as client:
         for partition in range(4):
             produce(client, "orders", build_batch([Record(0, 0, None, b"v")]), partition)
+
+        def leaderless() -> int:
+            return sum(each.leader_id < 0 for each in describe_topic(client, "orders").partitions)
+
+        eventually(lambda: leaderless() == 2, "half of the partitions have lost their leader")
     return _at(broker.bootstrap_servers)
 
 
